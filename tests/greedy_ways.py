@@ -17,7 +17,7 @@ def opened(folder: Path) -> tuple[seq2seq.Seq2SeqModel, Any, CudaGraphDecoder]:
     """The plain model, the decoder in it, and a way of writing in few shapes."""
     model = seq2seq.load(ModelSpec("seq2seq", str(folder), options={"device": "cpu", "engine": "transformers"}))
     assert isinstance(model, seq2seq.Seq2SeqModel)
-    decoder: Any = model._decoder
+    decoder: Any = model.decoder
     rules = TokenRules.of(decoder.model.generation_config)
     assert rules is not None
     return model, decoder, CudaGraphDecoder(decoder.model, rules, decoder._pad)

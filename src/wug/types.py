@@ -215,7 +215,7 @@ class Request:
     """What is read before the text, and not scored: the turns of a chat. The output is of the text alone."""
     generate: int = 0
     """Tokens to generate greedily after the text, at most. The output is one token, named by what was generated."""
-    apart: int | None = None
+    separate_word_start: int | None = None
     """Only the word from this character on is scored, and it is tokenized apart from its context, token by token."""
 
     @property

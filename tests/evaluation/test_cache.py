@@ -141,7 +141,7 @@ def test_outputs_that_come_one_by_one_are_kept_before_the_next_and_come_back_in_
     assert model.batches == [["bb"], ["a"]]
 
 
-@pytest.mark.parametrize("request_", [Request("a b", apart=2), Request("a", chat=(("user", "b"),))])
+@pytest.mark.parametrize("request_", [Request("a b", separate_word_start=2), Request("a", chat=(("user", "b"),))])
 def test_a_model_that_streams_refuses_requests_that_it_cannot_score(request_: Request, cache: Cache) -> None:
     model = Trickling()
     with pytest.raises(ModelError, match=r"fake cannot (tokenize a word apart|read a chat)"):

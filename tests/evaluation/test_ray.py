@@ -44,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def spread(spec: ModelSpec, workers: int | None = None) -> Iterator[ModelHandle]:
     """The model in copies on the cluster."""
     with on_ray.joined() as joined:
-        yield on_ray._spread(on_ray._Cluster(joined, workers), spec)
+        yield on_ray._replicated(on_ray._Cluster(joined, workers), spec)
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +112,12 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(
     with spread(model_spec(name), workers=2) as model:
         assert (model.id, model.options) == (own.id, own.options)
         assert model.chunk == own.chunk * 2 * 2
-        model.backend._copy = model.backend._copy._replace(chunk=7)  # as if the model liked chunks of seven
+        model.backend._replica = model.backend._replica._replace(chunk=7)  # as if the model liked chunks of seven
         found = model.score(requests)
         expected = [one for first in range(0, 50, 7) for one in own.score(requests[first : first + 7])]
         assert [one.text for one in found] == [request.text for request in requests]
         assert found == expected
-        word = Request("the dog", apart=len("the "))
+        word = Request("the dog", separate_word_start=len("the "))
         assert model.score([word]) == list(own.score([word]))
 
 
@@ -278,13 +278,13 @@ def test_a_process_that_dies_over_and_over_is_given_up(
 
 def test_copies_that_differ_are_refused(cluster: Any) -> None:
     with spread(model_spec("oracle:pcfgset"), 1) as model:
-        model.backend._copy = remote.Described("oracle/other", {}, 1, False, "text", False)
+        model.backend._replica = remote.ModelDescription("oracle/other", {}, 1, False, "text", False)
         with pytest.raises(ModelError, match="different copies of the model: oracle/other, oracle/pcfgset"):
             model.generate(["copy A1"])
 
 
 def test_a_model_whose_answers_depend_on_one_another_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    ordered = remote.Described("lstm/x@1", {}, 1, True, "scores", False)
+    ordered = remote.ModelDescription("lstm/x@1", {}, 1, True, "scores", False)
     monkeypatch.setattr(on_ray, "_value", lambda *given: ordered)
     refusal = "depend on one another, so it cannot be spread"
     with pytest.raises(ModelError, match=refusal), spread(model_spec("oracle:pcfgset"), 1):
@@ -318,8 +318,8 @@ def test_a_copy_passes_on_warnings_and_errors_as_texts() -> None:
 
     said = remote._reply(warned)
     assert (said.value, said.error, said.warnings) == ("done", None, ("look out",))
-    assert remote.run_copy(model_spec("oracle:pcfgset"), "/nowhere/at/all", ["copy A1"]).value[1:] == ["A1"]
-    assert "unknown option" in str(remote.describe_copy(model_spec("oracle:pcfgset?x=y"), ".").error)
+    assert remote.run_replica(model_spec("oracle:pcfgset"), "/nowhere/at/all", ["copy A1"]).value[1:] == ["A1"]
+    assert "unknown option" in str(remote.describe_replica(model_spec("oracle:pcfgset?x=y"), ".").error)
     assert not logger.handlers or type(logger.handlers[-1]).__name__ != "_Collector"
 
 

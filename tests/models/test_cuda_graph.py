@@ -25,7 +25,7 @@ def test_answers_are_those_of_generate(made: Maker, architecture: str, monkeypat
     monkeypatch.setattr(cuda_graph, "OUTPUT_LENGTHS", (4, 16, 64))
     monkeypatch.setattr(cuda_graph, "STEPS_PER_SYNC", 3)
     model, decoder, graphs = opened(made(architecture))
-    sequences = model._tokenizer.encode(tiny_seq2seq.sources(30, seed=4))
+    sequences = model.tokenizer.encode(tiny_seq2seq.sources(30, seed=4))
     bounds = [(1, 7, 40, 21)[place % 4] for place in range(len(sequences))]
     found = graphs.decode(sequences, bounds)
     wanted = [alone(decoder, *asked) for asked in zip(sequences, bounds, strict=True)]
@@ -42,7 +42,7 @@ def test_answers_without_room_are_written_later(made: Maker, monkeypatch: pytest
     monkeypatch.setattr(static_batch, "SOURCE_WIDTHS", (4, 16))
     model, decoder, graphs = opened(made("t5"))
     graphs.max_cached_tokens = 64  # four sources of sixteen tokens, or one answer of sixty-four
-    sequences = model._tokenizer.encode(tiny_seq2seq.sources(12, seed=5))
+    sequences = model.tokenizer.encode(tiny_seq2seq.sources(12, seed=5))
     found = graphs.decode(sequences, [40] * 12)
     assert [w.tokens for w in found] == [alone(decoder, sequence, 40).tokens for sequence in sequences]
 
@@ -52,8 +52,8 @@ def test_the_built_in_model_writes_the_same() -> None:
     graphs.max_cached_tokens = 4096  # rather than half of this machine's memory, which has to be filled with zeros
     texts = ["copy A1 B2 C3", "repeat A1 B2", "append swap_first_last A1 B7 C3 , reverse K1 L2 M3", "echo A1"]
     plain = [answer.text for answer in model.generate(texts)]
-    written = graphs.decode(model._tokenizer.encode(texts), [40] * len(texts))
-    assert [model._text(answer.tokens) for answer in written] == plain
+    written = graphs.decode(model.tokenizer.encode(texts), [40] * len(texts))
+    assert [model.text_of(answer.tokens) for answer in written] == plain
     assert not any(answer.near_tie for answer in written)
 
 
@@ -62,7 +62,7 @@ def test_a_tie_is_said(made: Maker) -> None:
     import torch
 
     model, decoder, graphs = opened(made("bart"))
-    sequences = model._tokenizer.encode(tiny_seq2seq.sources(20, seed=6))
+    sequences = model.tokenizer.encode(tiny_seq2seq.sources(20, seed=6))
     before = graphs.decode(sequences, [6] * 20)
     common = max((t for w in before for t in w.tokens), key=[t for w in before for t in w.tokens].count)
     head = decoder.model.get_output_embeddings().weight
@@ -119,7 +119,7 @@ def test_sources_and_answers_of_many_lengths_are_written_as_generate_writes_them
     """With the widths and lengths that a GPU is given; few rows, so that batches are parted."""
     monkeypatch.setattr(cuda_graph, "BATCH_ROWS", (1, 4, 8))
     model, decoder, graphs = opened(made("t5"))
-    short = model._tokenizer.encode(tiny_seq2seq.sources(9, seed=8))
+    short = model.tokenizer.encode(tiny_seq2seq.sources(9, seed=8))
     long = [[token for token in sequence[:-1] for _ in range(14)] + sequence[-1:] for sequence in short]
     sequences = [*short, *(sequence[-200:] for sequence in long)]
     bounds = [(3, 65, 90)[place % 3] for place in range(len(sequences))]

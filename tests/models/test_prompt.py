@@ -83,7 +83,7 @@ def test_a_model_that_cannot_be_filled_up_is_asked_in_equal_lengths(
 
     monkeypatch.setattr(GPT2LMHeadModel, "generate", blind)
     model = load(tiny_causal("gpt2"), max_length="5")
-    assert not model._decoder.padded
+    assert not model.decoder.padded
     assert "batches of equal length" in caplog.text
     assert texts(model.generate(sources)) == expected
 
@@ -102,14 +102,14 @@ def test_a_stop_spares_the_rest_of_the_way(tiny_causal: Maker, monkeypatch: pyte
     (source,) = tiny.sentences(1, seed=9)
     stop = plain(folder, f"{source} ->", 12)[5]
     model = load(folder, max_length="50", stop=stop)
-    generate, widths = model._decoder._generate, []
+    generate, widths = model.decoder._generate, []
 
     def watching(rows: list[list[int]], bound: int) -> object:
         found = generate(rows, bound)
         widths.append(found["sequences"].shape[1])
         return found
 
-    monkeypatch.setattr(model._decoder, "_generate", watching)
+    monkeypatch.setattr(model.decoder, "_generate", watching)
     model.generate([source])
     assert widths[0] <= 12
 

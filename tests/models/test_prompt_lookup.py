@@ -44,7 +44,7 @@ def test_answers_are_those_of_generate(made: Maker, tokens: int, monkeypatch: py
     """Answers that end, that stop at bounds of their own, and that never end, to sources of many lengths."""
     monkeypatch.setattr(prompt_lookup, "PASS_TOKENS", tokens)
     model, decoder, speculative = speculative_from_the_start(made("t5"))
-    sequences = model._tokenizer.encode(tiny_seq2seq.sources(14, seed=4))
+    sequences = model.tokenizer.encode(tiny_seq2seq.sources(14, seed=4))
     bounds = [(1, 7, 40, 21)[place % 4] for place in range(len(sequences))]
     found = speculative.decode(sequences, bounds)
     assert [(w.tokens, w.ended) for w in found] == plainly(decoder, sequences, bounds)
@@ -57,7 +57,7 @@ def test_the_built_in_model_takes_few_passes_where_it_repeats_itself_and_writes_
     model, decoder, speculative = speculative_from_the_start(builtin_models()["wug-pcfg"])
     speculative.lookup_after, speculative.max_cached_tokens = 4, 1 << 12
     texts = ["repeat repeat repeat repeat repeat A1 B2", "append A1 B7 C3 K1 , reverse K1 L2 M3", "echo A1 B2 C3 D4 E5"]
-    sequences, bounds = model._tokenizer.encode(texts), [150, 60, 60]
+    sequences, bounds = model.tokenizer.encode(texts), [150, 60, 60]
     passes: list[int] = []
     taken = prompt_lookup.LookupBatch._step
 
@@ -78,7 +78,7 @@ def test_the_built_in_model_takes_few_passes_where_it_repeats_itself_and_writes_
 def test_a_tie_is_said(made: Maker) -> None:
     """Two words with the same weights are equally probable wherever one of them is written."""
     model, decoder, speculative = speculative_from_the_start(made("t5"))
-    sequences = model._tokenizer.encode(tiny_seq2seq.sources(8, seed=6))
+    sequences = model.tokenizer.encode(tiny_seq2seq.sources(8, seed=6))
     written = [token for answer in speculative.decode(sequences, [9] * 8) for token in answer.tokens]
     common = max(written, key=written.count)
     head = decoder.model.get_output_embeddings().weight
@@ -118,7 +118,7 @@ def test_outputs_for_long_sources_are_speculative_from_the_start(made: Maker, mo
     monkeypatch.setattr("wug.models.decoding.static_batch.SOURCE_WIDTHS", (9, 18, 40))
     model, decoder, speculative = speculative_from_the_start(made("t5"))
     speculative.lookup_after = cuda_graph.LOOKUP_AFTER_TOKENS
-    short = model._tokenizer.encode(tiny_seq2seq.sources(5, seed=9))
+    short = model.tokenizer.encode(tiny_seq2seq.sources(5, seed=9))
     sequences = [*(sequence[-8:] for sequence in short), *([*sequence[:-1], *sequence] for sequence in short)]
     assert any(len(sequence) > 9 for sequence in sequences)
     bounds = [30] * len(sequences)

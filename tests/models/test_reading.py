@@ -177,8 +177,8 @@ def test_a_long_text_is_read_in_windows(
     text = " ".join(tiny.sentences(60, seed=8))
     reading = TextReading(distribution=True, window=window, stride=stride, window_bos=window_bos)
     (found,) = model.score([Request(text, reading=reading)])
-    hf = model._engine.model
-    ids = model._tokenize.hf(text, add_special_tokens=False)["input_ids"]
+    hf = model.engine.model
+    ids = model.tokenize.hf(text, add_special_tokens=False)["input_ids"]
     mark = [] if model._bos is None else [model._bos]
     room = window - len(mark)
     assert len(ids) > 5 * room
@@ -221,7 +221,7 @@ def test_windows_count_the_end_of_each_word_as_one_pass_does(tiny_causal: Maker)
     assert plain.logprobs_with_word_end is not None
     first = slice(0, 22)  # a window of 24 has the start mark and the token behind
     assert found.logprobs_with_word_end[first] == pytest.approx(plain.logprobs_with_word_end[first], abs=1e-4)
-    opens = [name.startswith("Ġ") for name in model._tokenize.hf.tokenize(text)]
+    opens = [name.startswith("Ġ") for name in model.tokenize.hf.tokenize(text)]
     inner = [place for place in range(1, len(opens) - 1) if not opens[place] and not opens[place + 1]]
     assert inner
     for place in inner:  # neither begins nor ends a word: nothing is counted elsewhere

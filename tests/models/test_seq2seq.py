@@ -87,13 +87,13 @@ def test_more_beams_find_answers_of_their_own(made: Maker) -> None:
 def test_a_source_is_asked_once_however_often_it_comes(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(made(), max_length="4")
     asked: list[int] = []
-    write = model._decoder.decode
+    write = model.decoder.decode
 
     def counting(sequences: Sequence[Sequence[int]], bounds: Sequence[int]) -> Any:
         asked.append(len(sequences))
         return write(sequences, bounds)
 
-    monkeypatch.setattr(model._decoder, "decode", counting)
+    monkeypatch.setattr(model.decoder, "decode", counting)
     answers = texts(model.generate(["copy A1", "echo B2", "copy A1", "copy A1"]))
     assert asked == [2]
     assert answers[0] == answers[2] == answers[3]
@@ -131,10 +131,10 @@ def test_how_long_an_answer_may_be_is_decided_by_its_own_source(made: Maker) -> 
 def test_rows_that_ended_are_taken_out_without_changing_an_answer(made: Maker) -> None:
     model = load(made(), max_length="40", engine="transformers")
     sources = tiny_seq2seq.sources(12)
-    assert isinstance(model._decoder, Decoder)
-    assert model._decoder._drops_finished_rows
+    assert isinstance(model.decoder, Decoder)
+    assert model.decoder._drops_finished_rows
     quick = texts(model.generate(sources))
-    model._decoder._drops_finished_rows = False
+    model.decoder._drops_finished_rows = False
     assert texts(model.generate(sources)) == quick
 
 
@@ -155,15 +155,15 @@ def test_memory_that_runs_out_halves_the_batch(
     model = load(made(), max_length="5", engine="transformers")
     sources = tiny_seq2seq.sources(9)
     expected = texts(model.generate(sources))
-    assert isinstance(model._decoder, Decoder)
-    write = model._decoder._decode_dropping_rows
+    assert isinstance(model.decoder, Decoder)
+    write = model.decoder._decode_dropping_rows
 
     def scarce(rows: Sequence[Sequence[int]], bound: int) -> Any:
         if len(rows) > 2:
             raise torch.OutOfMemoryError("no room")
         return write(rows, bound)
 
-    monkeypatch.setattr(model._decoder, "_decode_dropping_rows", scarce)
+    monkeypatch.setattr(model.decoder, "_decode_dropping_rows", scarce)
     assert texts(model.generate(sources)) == expected
     assert "memory ran out" in caplog.text
 
@@ -176,7 +176,7 @@ def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pyt
     def none(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(model._decoder, "_decode_dropping_rows", none)
+    monkeypatch.setattr(model.decoder, "_decode_dropping_rows", none)
     with pytest.raises(ModelError, match=r"out of memory for 1.. tokens"):
         model.generate(["copy A1"])
 
@@ -194,8 +194,8 @@ def test_a_model_whose_numbers_change_with_padding_is_asked_in_equal_lengths(
 
     monkeypatch.setattr(T5ForConditionalGeneration, "generate", blind)
     model = load(made(), max_length="5", engine="transformers")
-    assert isinstance(model._decoder, Decoder)
-    assert not model._decoder.padded
+    assert isinstance(model.decoder, Decoder)
+    assert not model.decoder.padded
     assert "batches of equal length" in caplog.text
     assert texts(model.generate(tiny_seq2seq.sources(12))) == expected
 
@@ -203,8 +203,8 @@ def test_a_model_whose_numbers_change_with_padding_is_asked_in_equal_lengths(
 def test_spaces_around_commas_and_unknown_words_stay_as_they_are(made: Maker) -> None:
     model = load(made())
     words = tiny_seq2seq.WORDS
-    assert model._text([words.index(word) for word in ["A1", ",", "B2", "<unk>", "C3"]]) == "A1 , B2 <unk> C3"
-    assert model._text([0, 2, 1]) == ""
+    assert model.text_of([words.index(word) for word in ["A1", ",", "B2", "<unk>", "C3"]]) == "A1 , B2 <unk> C3"
+    assert model.text_of([0, 2, 1]) == ""
     known, unknown = model.generate(["copy A1", "copy A1 jabberwocky"])
     assert noticed([known], "does not know") == 0
     assert noticed([unknown], "does not know") == 1
@@ -225,7 +225,7 @@ def test_a_byte_level_tokenizer_gives_text_back_exactly(tmp_path: Path, caplog: 
     model = load(tiny_seq2seq.save_seq2seq(tmp_path, tokenizer=tokenizer), max_length="3")
     text = "the boy , who swims . café  dog's"
     model.generate([text])
-    assert model._text(tokenizer(text)["input_ids"]) == text
+    assert model.text_of(tokenizer(text)["input_ids"]) == text
     assert "back as" not in caplog.text
 
 

@@ -40,7 +40,7 @@ Maker = Callable[..., Path]
 def both(folder: Path, sources: Sequence[str], **options: str) -> tuple[list[Answer], list[Answer]]:
     """Answers by way of each engine: CTranslate2's first, without its notices of near ties."""
     ways = [load(folder, engine=engine, **options) for engine in ("ctranslate", "transformers")]
-    assert [type(way._decoder) for way in ways] == [Translator, Decoder]
+    assert [type(way.decoder) for way in ways] == [Translator, Decoder]
     assert ways[0].id == ways[1].id
     assert ways[0].options == ways[1].options
     mine, theirs = (way.generate(sources) for way in ways)
@@ -117,7 +117,7 @@ def test_marks_and_forbidden_words_are_heeded_alike(
 
 def test_tokens_that_may_not_come_first_are_left_to_transformers(made: Maker, tmp_path: Path) -> None:
     folder = with_settings(made(), tmp_path / "begins", begin_suppress_tokens=[2])
-    assert isinstance(load(folder)._decoder, Decoder)
+    assert isinstance(load(folder).decoder, Decoder)
     with pytest.raises(ModelError, match="engine=ctranslate is not possible"):
         load(folder, engine="ctranslate")
 
@@ -165,8 +165,8 @@ def test_a_near_tie_is_decided_by_ctranslate2_alone_and_counted(tmp_path: Path) 
     load(folder, max_length="6")  # makes the conversion, which starts PyTorch
 
     model = load(folder, max_length="6")
-    assert isinstance(model._decoder, Translator)
-    model._decoder._fallback = lambda *_: pytest.fail("PyTorch was asked")
+    assert isinstance(model.decoder, Translator)
+    model.decoder._fallback = lambda *_: pytest.fail("PyTorch was asked")
     answers = model.generate(sources)
     tied = [answer for answer in answers if {rare, rival} & {*answer.text.split()}]
     assert 0 < len(tied) < len(answers)
@@ -178,7 +178,7 @@ def test_near_ties_are_found_whether_or_not_all_logits_fit_in_memory(
 ) -> None:
     """Where they do not, answers that are not certain are decoded again for their logits."""
     model = load(made("bart"), engine="ctranslate", max_length="12")
-    decoder: Any = model._decoder
+    decoder: Any = model.decoder
     decoder.near_tie_nats = 0.5
     sources = tiny_seq2seq.sources(20, seed=16)
     answers = model.generate(sources)
@@ -212,7 +212,7 @@ def test_a_damaged_conversion_is_made_anew(made: Maker, own_conversions: Path) -
     for damage in (whole[:-7], whole[:500] + b"\xff" * 40 + whole[540:], b""):
         weights.write_bytes(damage)
         model = load(made(), max_length="6")
-        assert isinstance(model._decoder, Translator)
+        assert isinstance(model.decoder, Translator)
         assert model.generate(sources) == expected
         assert weights.read_bytes() == whole
     (folder / "wug.json").unlink()
@@ -234,7 +234,7 @@ def test_a_conversion_that_writes_something_else_is_not_used(
     sums["wug.json"] = content(folder / "wug.json")
     (folder / CHECKSUMS).write_text(json.dumps(sums))
     model = load(made(), max_length="6")
-    assert isinstance(model._decoder, Decoder)
+    assert isinstance(model.decoder, Decoder)
     assert "runs on PyTorch, which is slower than CTranslate2: its answer to a probe is not PyTorch's" in caplog.text
     assert model.generate(sources) == expected
     with pytest.raises(ModelError, match="engine=ctranslate is not possible: its answer to a probe"):
@@ -246,7 +246,7 @@ def test_a_cache_folder_that_cannot_be_written_is_said(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("WUG_CACHE", str(tmp_path / "file" / "answers.db"))
-    assert isinstance(load(made())._decoder, Decoder)
+    assert isinstance(load(made()).decoder, Decoder)
     assert "the converted model cannot be kept in" in caplog.text
 
 
@@ -267,7 +267,7 @@ def test_without_ctranslate2_transformers_writes_and_nothing_is_said(
     made: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(conversion, "available", lambda: False)
-    assert isinstance(load(made())._decoder, Decoder)
+    assert isinstance(load(made()).decoder, Decoder)
     assert not caplog.records
     with pytest.raises(ModelError, match=r"pip install 'wug\[ctranslate\]'"):
         load(made(), engine="ctranslate")
@@ -277,7 +277,7 @@ def test_without_ctranslate2_transformers_writes_and_nothing_is_said(
 def test_what_ctranslate2_is_not_asked_for_goes_to_transformers(
     made: Maker, options: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert isinstance(load(made(), **options)._decoder, Decoder)
+    assert isinstance(load(made(), **options).decoder, Decoder)
     assert not caplog.records
     with pytest.raises(ModelError, match="engine=ctranslate is not possible"):
         load(made(), engine="ctranslate", **options)

@@ -139,8 +139,8 @@ def _content(request: Request) -> str:
     source = "" if request.source is None else f"\0\0{request.source}"
     chat = "" if request.chat is None else f"\0\0\0{_chat(request)}"
     written = f"\0\0\0\0{request.generate}" if request.generate else ""
-    apart = "" if request.apart is None else f"\0\0\0\0\0{request.apart}"
-    return f"{request.text}\0{span}{reading}{source}{chat}{written}{apart}"
+    separate = "" if request.separate_word_start is None else f"\0\0\0\0\0{request.separate_word_start}"
+    return f"{request.text}\0{span}{reading}{source}{chat}{written}{separate}"
 
 
 def _chat(request: Request) -> str:

@@ -150,7 +150,7 @@ class ModelHandle:
             return
         if any(request.chat is not None or request.generate for request in requests) and self.chat is None:
             raise ModelError(f"{self.id} cannot read a chat before a text; causal models and servers can")
-        if any(request.apart is not None for request in requests) and not self.scores_separate_words:
+        if any(request.separate_word_start is not None for request in requests) and not self.scores_separate_words:
             raise ModelError(f"{self.id} cannot tokenize a word apart from its context; causal and masked models can")
 
 

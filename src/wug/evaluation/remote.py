@@ -67,8 +67,8 @@ class Finished(NamedTuple):
 Message: TypeAlias = Outputs | Finished
 
 
-class Described(NamedTuple):
-    """The properties of a model, as one of its copies reports them."""
+class ModelDescription(NamedTuple):
+    """The properties of a model, as one of its replicas reports them."""
 
     id: str
     options: Mapping[str, str]
@@ -79,8 +79,8 @@ class Described(NamedTuple):
     scores_separate_words: bool = False
 
 
-class Reply(NamedTuple):
-    """The reply of a copy: a value, or an error as text, and warnings."""
+class ReplicaReply(NamedTuple):
+    """The reply of a replica: a value, or an error as text, and warnings."""
 
     value: Any = None
     error: str | None = None
@@ -144,16 +144,16 @@ def known_rows(cache: Cache | None, handle: ModelHandle | None) -> CacheRows:
     return cache.rows(cache_key(handle.returns, handle.id, handle.options, handle.given))
 
 
-def describe_copy(spec: ModelSpec, folder: str) -> Reply:
+def describe_replica(spec: ModelSpec, folder: str) -> ReplicaReply:
     """Load a model and describe it."""
-    return _reply(lambda: _described(_held(spec, folder)))
+    return _reply(lambda: _description(_loaded_replica(spec, folder)))
 
 
-def run_copy(spec: ModelSpec, folder: str, requests: Sequence[Any]) -> Reply:
+def run_replica(spec: ModelSpec, folder: str, requests: Sequence[Any]) -> ReplicaReply:
     """The model's id, then its outputs for a chunk of requests."""
 
     def outputs() -> list[Any]:
-        handle = _held(spec, folder)
+        handle = _loaded_replica(spec, folder)
         return [handle.id, *(handle.score if handle.returns == "scores" else handle.generate)(requests)]
 
     return _reply(outputs)
@@ -186,7 +186,7 @@ class _ForwardingCache(Cache):
             self._send(Outputs(key, name, rows, done, total))
 
 
-def _held(spec: ModelSpec, folder: str) -> ModelHandle:
+def _loaded_replica(spec: ModelSpec, folder: str) -> ModelHandle:
     return _opened(spec.kind, spec.name, spec.revision, tuple(sorted(spec.options.items())), spec.alias, folder)
 
 
@@ -199,19 +199,19 @@ def _opened(
     return open_model(ModelSpec(kind, name, revision, dict(options), alias))
 
 
-def _described(handle: ModelHandle) -> Described:
+def _description(handle: ModelHandle) -> ModelDescription:
     separate_words = handle.scores_separate_words  # loads the model
     ordered = handle.returns == "scores" and handle.ordered
     options = dict(handle.options)
-    return Described(handle.id, options, handle.chunk, ordered, handle.returns, handle.bounded, separate_words)
+    return ModelDescription(handle.id, options, handle.chunk, ordered, handle.returns, handle.bounded, separate_words)
 
 
-def _reply(work: Callable[[], Any]) -> Reply:
+def _reply(work: Callable[[], Any]) -> ReplicaReply:
     with collected_warnings() as warnings:
         try:
-            return Reply(work(), None, tuple(warnings))
+            return ReplicaReply(work(), None, tuple(warnings))
         except WugError as error:
-            return Reply(None, str(error), tuple(warnings))
+            return ReplicaReply(None, str(error), tuple(warnings))
 
 
 def as_text(error: Exception) -> str:

@@ -100,9 +100,9 @@ class PromptedModel:
             settings.eos_token_id = loaded.tokenizer.eos_token_id
         self._ends = {loaded.tokenizer.eos_token_id} - {None}
         self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_token(loaded.tokenizer)}
-        self._decoder = Decoder(loaded.model, batch_tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
+        self.decoder = Decoder(loaded.model, batch_tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
         self.options = {"dtype": loaded.dtype, **signature(options, template, stop)}
-        self.chunk = self._decoder.chunk
+        self.chunk = self.decoder.chunk
 
     def generate(self, sources: Sequence[str | Source]) -> list[Answer]:
         """One answer per source, in order; empty if the prompt exceeds the model's limit."""
@@ -122,7 +122,7 @@ class PromptedModel:
             for limit, words in zip(limits, max_words, strict=True)
         ]
         indices = [n for n, limit in enumerate(limits) if limit > 0]
-        decoded = self._decoder.decode([sequences[n] for n in indices], [limits[n] for n in indices])
+        decoded = self.decoder.decode([sequences[n] for n in indices], [limits[n] for n in indices])
         answers: dict[int, Answer] = {}
         for n, answer in zip(indices, decoded, strict=True):
             text, stopped, _ = self._text(answer.tokens).partition(self._stop)

@@ -22,7 +22,7 @@ class TokenScores(NamedTuple):
     surprisals: list[float | None]
     entropies: list[float | None]
     ranks: list[int | None]
-    closed: list[float | None]
+    with_word_end: list[float | None]
     unknown: list[bool]
 
     @classmethod
@@ -40,7 +40,7 @@ class TokenScores(NamedTuple):
             scores.surprisals.extend(_bits(p, -1) for p in scored.logprobs)
             scores.entropies.extend(_bits(value) for value in scored.entropies or nothing)
             scores.ranks.extend(scored.ranks or nothing)
-            scores.closed.extend(_bits(p, -1) for p in scored.logprobs_with_word_end or nothing)
+            scores.with_word_end.extend(_bits(p, -1) for p in scored.logprobs_with_word_end or nothing)
             scores.unknown.extend([False] * len(pieces) if scored.pieces is None else map(is_unknown, pieces))
         return scores
 
@@ -59,7 +59,7 @@ def token_rows(
             "start": start,
             "end": end,
             "surprisal": scores.surprisals[index],
-            "surprisal_boundary": scores.closed[index],
+            "surprisal_boundary": scores.with_word_end[index],
             "entropy": scores.entropies[index],
             "rank": scores.ranks[index],
             "unknown": scores.unknown[index],
@@ -80,7 +80,7 @@ def span_rows(
             "start": start,
             "end": end,
             "surprisal": _sum(scores.surprisals[covered], empty=start == end),
-            "surprisal_boundary": _sum(scores.closed[covered], empty=start == end),
+            "surprisal_boundary": _sum(scores.with_word_end[covered], empty=start == end),
             "entropy": scores.entropies[covered.start] if has_tokens else None,
             "rank": scores.ranks[covered.start] if has_tokens else None,
             "tokens": covered.stop - covered.start,
@@ -97,14 +97,14 @@ def sentence_rows(
         if number == len(sentences):
             covered = slice(covered.start, len(scores.starts))  # with special tokens after the text
         known = [value for value in scores.surprisals[covered] if value is not None]
-        closed = [value for value in scores.closed[covered] if value is not None]
+        with_ends = [value for value in scores.with_word_end[covered] if value is not None]
         yield {
             "sentence_id": number,
             "sentence": text[start:end],
             "start": start,
             "end": end,
             "surprisal": math.fsum(known) if known else None,
-            "surprisal_boundary": math.fsum(closed) if closed else None,
+            "surprisal_boundary": math.fsum(with_ends) if with_ends else None,
             "words": bisect_left(word_starts, end) - bisect_left(word_starts, start),
             "tokens": len(known),
             "unknown": any(scores.unknown[covered]),

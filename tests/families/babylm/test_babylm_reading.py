@@ -56,7 +56,7 @@ def pipeline(model: Any, tokenizer: Any, context: str, word: str, masks: int = 0
 
 
 def requests() -> list[Request]:
-    return [Request(context + word, apart=len(context)) for context in CONTEXTS for word in WORDS]
+    return [Request(context + word, separate_word_start=len(context)) for context in CONTEXTS for word in WORDS]
 
 
 @pytest.mark.parametrize("bos", ["tokenizer", "no"])
@@ -152,4 +152,4 @@ def test_tables_with_a_byte_order_mark_and_crlf_read_alike(tmp_path: Path) -> No
 
 def test_a_model_that_cannot_tokenize_a_word_apart_is_refused() -> None:
     with pytest.raises(ModelError, match="cannot tokenize a word apart from its context"):
-        api.open_model("wug-lstm").score(Request("The cat", apart=4))
+        api.open_model("wug-lstm").score(Request("The cat", separate_word_start=4))

@@ -81,7 +81,7 @@ def test_trees_are_used_where_the_architecture_takes_them(
 ) -> None:
     with caplog.at_level(logging.WARNING, "wug"):
         model = load(tiny_causal(architecture))
-    assert (model._engine.methods.layout is not None) == (architecture != "mamba")
+    assert (model.engine.methods.layout is not None) == (architecture != "mamba")
     assert ("sentence by sentence" in caplog.text) == (architecture == "mamba")
 
 
@@ -92,7 +92,7 @@ def test_scores_do_not_depend_on_batch_order_or_duplicates(tiny_causal: Maker, d
     words = st.lists(st.sampled_from(tiny.WORDS), min_size=0, max_size=12).map(" ".join)
     texts = data.draw(st.lists(words | st.text(max_size=12), min_size=1, max_size=30))
     model = loaded(tiny_causal(architecture))
-    model._engine.nodes = data.draw(st.sampled_from([1, 128, 500, 4096]))
+    model.engine.nodes = data.draw(st.sampled_from([1, 128, 500, 4096]))
     alone = {text: model.score([Request(text)])[0].logprobs for text in texts}
     many = texts + data.draw(st.permutations(texts))
     for text, scored in zip(many, model.score([Request(text) for text in many]), strict=True):
@@ -284,14 +284,14 @@ def test_running_out_of_memory_halves_the_batch_and_goes_on(
     model = load(tiny_causal())
     texts = [Request(text) for text in tiny.sentences(120, seed=2)]
     expected = model.score(texts)
-    compute = model._engine._compute
+    compute = model.engine._compute
 
     def cramped(batch: object, low: int, high: int) -> object:
         if high - low > 1:
             raise torch.OutOfMemoryError("no room")
         return compute(batch, low, high)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(model._engine, "_compute", cramped)
+    monkeypatch.setattr(model.engine, "_compute", cramped)
     with caplog.at_level(logging.WARNING, "wug"):
         found = model.score(texts)
     assert "memory ran out" in caplog.text
@@ -386,7 +386,7 @@ def test_positions_that_begin_behind_the_padding_shorten_the_context(tmp_path: P
     model = load(tmp_path)
     limit = transformers_alone(tmp_path)[1].config.max_position_embeddings - 2
     tokens = [1] + [5] * (limit - 1)
-    assert len(model._engine.logprobs([tokens])[0]) == limit - 1
+    assert len(model.engine.logprobs([tokens])[0]) == limit - 1
     with pytest.raises(ModelError, match=f"longer than the model's context of {limit}"):
         model.score([Request("boy " * 600)])
 

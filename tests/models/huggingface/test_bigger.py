@@ -167,7 +167,7 @@ def test_layers_that_have_no_room_are_read_from_disk(llama: Path, monkeypatch: p
     expected = forward(plain(llama), llama)
     monkeypatch.setattr("transformers.integrations.accelerate.get_max_memory", lambda *_: {"cpu": 350_000})
     model = opened(llama, device_map="auto", engine="tree")
-    assert any(tensor.is_meta for tensor in model._engine.model.parameters())
+    assert any(tensor.is_meta for tensor in model.engine.model.parameters())
     assert np.abs(scored(model) - expected).max() < CLOSE
 
 

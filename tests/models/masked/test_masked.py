@@ -129,7 +129,7 @@ def test_the_output_layer_runs_only_where_a_mask_is_and_gives_the_same(
     folder = tiny_model(architecture)
     with caplog.at_level(logging.WARNING, "wug"):
         model = load(folder)
-    assert model._engine.narrow is not None
+    assert model.engine.narrow is not None
     assert "slower" not in caplog.text
     plain, texts = Plain(folder), tiny.sentences(8, seed=6)
     for text, scored in zip(texts, model.score([Request(text) for text in texts]), strict=True):
@@ -168,7 +168,7 @@ def test_scores_do_not_depend_on_batch_order_or_duplicates(
     words = st.lists(st.sampled_from(tiny.WORDS), min_size=0, max_size=10).map(" ".join)
     texts = data.draw(st.lists(words | st.text(max_size=8), min_size=1, max_size=12))
     alone = {text: model.score([Request(text)])[0].logprobs for text in texts}
-    model._engine.nodes = data.draw(st.sampled_from([1, 40, 300, 4096]))
+    model.engine.nodes = data.draw(st.sampled_from([1, 40, 300, 4096]))
     many = texts + data.draw(st.permutations(texts))
     for text, scored in zip(many, model.score([Request(text) for text in many]), strict=True):
         assert_same(scored.logprobs, alone[text])
@@ -310,14 +310,14 @@ def test_running_out_of_memory_shrinks_the_batch_and_goes_on(
     model = load(tiny_model())
     texts = [Request(text) for text in tiny.sentences(20, seed=2)]
     expected = model.score(texts)
-    compute = model._engine._compute
+    compute = model.engine._compute
 
     def cramped(batch: Any, distribution: bool) -> Any:
         if len(batch.tokens) > 3:
             raise torch.OutOfMemoryError("no room")
         return compute(batch, distribution)
 
-    model._engine._compute = cramped  # type: ignore[method-assign]
+    model.engine._compute = cramped  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING, "wug"):
         found = model.score(texts)
     assert "memory ran out" in caplog.text
@@ -333,7 +333,7 @@ def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker)
     def cramped(batch: Any, distribution: bool) -> Any:
         raise torch.OutOfMemoryError("no room")
 
-    model._engine._compute = cramped  # type: ignore[method-assign]
+    model.engine._compute = cramped  # type: ignore[method-assign]
     with pytest.raises(ModelError, match=r"out of memory for 5 tokens.*bfloat16"):
         model.score([Request("the boy is")])
 

@@ -43,7 +43,7 @@ def test_entropy_and_rank_are_those_at_the_masked_place(folder: Path) -> None:
     (found,) = model.score([Request(text, reading=TextReading(distribution=True))])
     assert found.logprobs == pytest.approx(plain.logprobs, abs=1e-5)
     assert plain.entropies is None
-    ids = model._tokenize.hf(text)["input_ids"]
+    ids = model.tokenize.hf(text)["input_ids"]
     for number, (nats, rank) in enumerate(zip(found.entropies or (), found.ranks or (), strict=True), 1):
         logits = at_mask(folder, ids, number)
         logs = torch.log_softmax(logits, -1)
@@ -57,7 +57,7 @@ def test_a_long_text_is_asked_in_windows_that_see_both_sides(folder: Path) -> No
     window, stride = 21, 8
     reading = TextReading(window=window, stride=stride)
     (found,) = model.score([Request(text, reading=reading)])
-    tokenizer = model._tokenize.hf
+    tokenizer = model.tokenize.hf
     begin, end = tokenizer.cls_token_id, tokenizer.sep_token_id
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     assert len(ids) > 3 * window

@@ -1,4 +1,4 @@
-"""Models on a Ray cluster: one task per model, or copies of one model if there are more GPUs than models.
+"""Models on a Ray cluster: one task per model, or replicas of one model if there are more GPUs than models.
 
 Ray schedules tasks, restarts those of lost machines, and applies back-pressure. Outputs and results are sent to this
 process, which writes them. Tasks are used rather than actors, because an actor that Ray restarts may wait forever for a
@@ -23,7 +23,7 @@ from wug.errors import ModelError, first_line, needs_extra
 from wug.evaluation import remote
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder, known_model
-from wug.evaluation.remote import Described, Finished, Outputs, RemoteTask, known_rows
+from wug.evaluation.remote import Finished, ModelDescription, Outputs, RemoteTask, known_rows
 from wug.evaluation.request import ModelTask, Plan
 from wug.models import Identity, ModelSpec
 from wug.types import Answer, Request, Scored
@@ -31,7 +31,7 @@ from wug.types import Answer, Request, Scored
 RETRIES = 5
 """How often Ray restarts a task whose process or machine was lost."""
 CHUNKS_PER_ROUND = 2
-"""Chunks that each copy of a model gets before outputs are stored."""
+"""Chunks that each replica of a model gets before outputs are stored."""
 TASKS_PER_SLOT = 2
 """Tasks submitted per slot of the cluster: while one runs, the next is transferred."""
 UNREAD_MESSAGES = 1
@@ -41,7 +41,7 @@ log = logging.getLogger("wug")
 
 
 def executor(workers: int | None, plan: Plan) -> RayExecutor:
-    """An executor on the cluster, with at most `workers` models or copies at a time."""
+    """An executor on the cluster, with at most `workers` models or replicas at a time."""
     return RayExecutor(workers)
 
 
@@ -58,11 +58,11 @@ class RayExecutor:
         with joined() as ray:
             cluster = _Cluster(ray, self._workers)
             tasks = recorder.pending(identify=True)
-            if len(tasks) < cluster.copies:
+            if len(tasks) < cluster.replicas:
                 for task in tasks:
                     recorder.tell(task)
                     with recorder.attempt(task):
-                        recorder.evaluate(task, _spread(cluster, _spec_of(task)))
+                        recorder.evaluate(task, _replicated(cluster, _spec_of(task)))
             else:
                 _run_tasks(cluster, tasks, recorder)
 
@@ -93,7 +93,7 @@ class _Cluster:
         return self.workers or TASKS_PER_SLOT * (self.gpus or max(1, self.cpus))
 
     @property
-    def copies(self) -> int:
+    def replicas(self) -> int:
         """Copies of one model: one per GPU, or `workers`."""
         return self.workers or self.gpus or 1
 
@@ -158,15 +158,16 @@ def _spec_of(task: ModelTask) -> ModelSpec:
     return task.spec
 
 
-class SpreadModel:
-    """A model in copies on a cluster, used as if they were one."""
+class ReplicatedModel:
+    """A model in replicas on a cluster, used as if they were one."""
 
     ordered = False
 
-    def __init__(self, cluster: _Cluster, spec: ModelSpec, copy: Described) -> None:
-        self.id, self.options, self.scores_separate_words = copy.id, copy.options, copy.scores_separate_words
-        self.chunk = copy.chunk * cluster.copies * CHUNKS_PER_ROUND
-        self._cluster, self._spec, self._copy = cluster, spec, copy
+    def __init__(self, cluster: _Cluster, spec: ModelSpec, replica: ModelDescription) -> None:
+        self.id, self.options = replica.id, replica.options
+        self.scores_separate_words = replica.scores_separate_words
+        self.chunk = replica.chunk * cluster.replicas * CHUNKS_PER_ROUND
+        self._cluster, self._spec, self._replica = cluster, spec, replica
         self._warned: set[str] = set()
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
@@ -178,8 +179,8 @@ class SpreadModel:
         return self._outputs(sources)
 
     def _outputs(self, requests: Sequence[Any]) -> list[Any]:
-        ray, limit, size = self._cluster.ray, self._cluster.workers, self._copy.chunk
-        function = self._cluster.task(remote.run_copy, max_calls=0)
+        ray, limit, size = self._cluster.ray, self._cluster.workers, self._replica.chunk
+        function = self._cluster.task(remote.run_replica, max_calls=0)
         running: list[Any] = []
         for first in range(0, len(requests), size):
             if limit is not None and len(running) >= limit:
@@ -188,28 +189,29 @@ class SpreadModel:
         return [output for reply in running for output in self._checked(_value(ray, reply, self._warned))]
 
     def _checked(self, outputs: list[Any]) -> list[Any]:
-        if outputs[0] != self._copy.id:
+        if outputs[0] != self._replica.id:
             raise ModelError(
-                f"the machines have different copies of the model: {self._copy.id}, {outputs[0]}. Put the same files "
-                "on all of them"
+                f"the machines have different copies of the model: {self._replica.id}, {outputs[0]}. Put the same "
+                "files on all of them"
             )
         return outputs[1:]
 
 
-def _spread(cluster: _Cluster, spec: ModelSpec) -> ModelHandle:
-    function = cluster.task(remote.describe_copy, max_calls=0)
-    copy: Described = _value(cluster.ray, function.remote(spec, str(Path.cwd())), set())
-    if copy.ordered:
-        raise ModelError(f"{copy.id}: its outputs depend on one another, so it cannot be spread: use --executor serial")
-    identity = Identity(copy.id, copy.options, copy.returns, copy.bounded)
-    model = SpreadModel(cluster, spec, copy)
+def _replicated(cluster: _Cluster, spec: ModelSpec) -> ModelHandle:
+    function = cluster.task(remote.describe_replica, max_calls=0)
+    replica: ModelDescription = _value(cluster.ray, function.remote(spec, str(Path.cwd())), set())
+    if replica.ordered:
+        message = "its outputs depend on one another, so it cannot be spread: use --executor serial"
+        raise ModelError(f"{replica.id}: {message}")
+    identity = Identity(replica.id, replica.options, replica.returns, replica.bounded)
+    model = ReplicatedModel(cluster, spec, replica)
     return ModelHandle(identity, lambda: model, spec)
 
 
 def _value(ray: Any, reply: Any, warned: set[str]) -> Any:
-    """The value that a copy sent; its warnings are logged, and its errors are raised."""
+    """The value that a replica sent; its warnings are logged, and its errors are raised."""
     try:
-        received: remote.Reply = ray.get(reply)
+        received: remote.ReplicaReply = ray.get(reply)
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray cannot continue: {first_line(error)}") from None
     for warning in received.warnings:
@@ -257,7 +259,7 @@ def _start(ray: Any) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        # Otherwise the output of copies would mix with the results on stdout.
+        # Otherwise the output of replicas would mix with the results on stdout.
         ray.init(log_to_driver=False, include_dashboard=False, configure_logging=True, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise ModelError(f"Ray cannot be started: {error}. RAY_ADDRESS names the cluster to join") from None

@@ -57,7 +57,7 @@ class ReadingTimesSuite(BabylmSuite):
             context = text.removesuffix(word)
             if self.name == WITH_SPACE:
                 context, word = context.rstrip(), f" {word.lstrip()}"
-            yield Request(context + word, apart=len(context))
+            yield Request(context + word, separate_word_start=len(context))
 
 
 def reading_rows(items: Sequence[BabylmItem], surprisals: Sequence[tuple[float, float]]) -> Iterator[Row]:

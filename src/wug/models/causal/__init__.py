@@ -80,7 +80,7 @@ OPTIONS = (
     GGUF,
 )
 
-REQUESTS_PER_PIECE = {"cpu": (4096, 4096), "cuda": (2048, 16384)}
+REQUESTS_PER_CHUNK = {"cpu": (4096, 4096), "cuda": (2048, 16384)}
 """Requests tokenized and planned at a time: in the first piece, so that a GPU starts early, and at most.
 
 Each piece is twice as large as the one before.
@@ -126,7 +126,7 @@ class CausalModel:
 
         options = spec.read(OPTIONS)
         self._spec = spec
-        self._tokenize = OffsetTokenizer(loaded.tokenizer)
+        self.tokenize = OffsetTokenizer(loaded.tokenizer)
         self.chat = ChatTemplate(loaded.tokenizer, str(spec))
         self._writer: TextWriter | None = None
         self._bos = bos_id(loaded.tokenizer, options["bos"], spec)
@@ -140,7 +140,7 @@ class CausalModel:
         self._limit = position_limit(loaded.model)
         self.chunk = requests_per_chunk(loaded.model, cpu=(6e4, 32, 8192), gpu=(4e6, 512, 65536))
         with stage("check"):
-            self._engine: CausalEngine = choose_engine(
+            self.engine: CausalEngine = choose_engine(
                 loaded.model,
                 method=options["engine"],
                 nodes=options["nodes"],
@@ -158,16 +158,16 @@ class CausalModel:
         return score_by(self._kind, requests, self._score_kind)
 
     def _score_kind(self, requests: Sequence[Request], kind: RequestKind) -> Scores:
-        if kind.apart:
+        if kind.separate_word:
             return self._score_apart(requests)
         if not kind.after:
             if self._warns_about_bos:  # a chat template writes the first token itself
                 self._warns_about_bos = False
-                compare_with_default(self._tokenize.hf, self._bos)
+                compare_with_default(self.tokenize.hf, self._bos)
             return self._score(requests, self._plan(kind))
         rendered = self.chat.render(requests)
         if kind.writes:
-            self._writer = self._writer or TextWriter(self._engine.model, self._tokenize.hf, self._limit)
+            self._writer = self._writer or TextWriter(self.engine.model, self.tokenize.hf, self._limit)
             return self._writer.write(requests, [text.full_text for text in rendered], kind.bos)
         full_requests = []
         for request, text in zip(requests, rendered, strict=True):
@@ -179,20 +179,20 @@ class CausalModel:
         """Score words after contexts that have the special tokens of a whole text."""
         if self._boundary != "no":
             raise ModelError(f"{self._spec}: a word apart from its context has no boundary. Leave out boundary=…")
-        words = SeparateWords.of(self._tokenize.hf, requests)
-        sequences = words.after(self._special.around(self._tokenize([Request(text) for text in words.contexts]).ids))
+        words = SeparateWords.of(self.tokenize.hf, requests)
+        sequences = words.after(self._special.around(self.tokenize([Request(text) for text in words.contexts]).ids))
         refuse_long(sequences, self._limit, words.contexts, self._spec)
-        return words.scores(last_tokens(self._engine, sequences))
+        return words.scores(last_tokens(self.engine, sequences))
 
     @property
     def noise(self) -> float | None:
         """How far rounding moves the log-probability of a sentence in half precision, in nats; None in float32."""
-        measured = self._engine.noise
+        measured = self.engine.noise
         return None if measured is None or not measured.sentence else measured.sentence
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
-        return word_spans(self._tokenize.hf.backend_tokenizer, texts)
+        return word_spans(self.tokenize.hf.backend_tokenizer, texts)
 
     def likeliest(self, text: str, position: int, count: int = 10) -> list[Token]:
         """The most probable tokens at the token `position`, given those before it.
@@ -201,21 +201,21 @@ class CausalModel:
         """
         import torch
 
-        tokens = self._tokenize([Request(text)])
+        tokens = self.tokenize([Request(text)])
         ids = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
         refuse_long(ids, self._limit, [text], self._spec)
         context = ids.flat[: position + int(self._bos is not None)]
         if not len(context) or not 0 <= position < len(tokens.ids.flat):
             return []
         with torch.inference_mode():  # one text alone, without a mask: right for every model
-            inputs = torch.from_numpy(context.astype(np.int64))[None].to(self._engine.device)
-            logits = self._engine.model(input_ids=inputs).logits[0, -1]
-        return likeliest(logits, self._tokenize.hf, int(tokens.starts[position]), count)
+            inputs = torch.from_numpy(context.astype(np.int64))[None].to(self.engine.device)
+            logits = self.engine.model(input_ids=inputs).logits[0, -1]
+        return likeliest(logits, self.tokenize.hf, int(tokens.starts[position]), count)
 
     def _kind(self, request: Request) -> RequestKind:
         """How a request is read; a text without context may have another token before it, a template writes its own."""
-        if request.apart is not None:
-            return RequestKind(None, self._bos, apart=True)
+        if request.separate_word_start is not None:
+            return RequestKind(None, self._bos, separate_word=True)
         if request.chat is None and not request.generate:
             alone = request.span is None or request.span[0] == 0
             kind = self._plain_kinds[alone]
@@ -225,7 +225,7 @@ class CausalModel:
         return RequestKind(request.reading, bos, after=True, writes=request.generate > 0)
 
     def _plan(self, kind: RequestKind) -> ScoringPlan:
-        engine, reading, bos = self._engine, kind.reading, kind.bos
+        engine, reading, bos = self.engine, kind.reading, kind.bos
         cuts = self._boundary == "no" and engine.methods.max_shared_tokens is None
         if reading is None:
             return ScoringPlan(engine, None, None, 1, cuts, bos)
@@ -243,7 +243,7 @@ class CausalModel:
 
     def _word_starts(self, boundary: str) -> WordStarts:
         published, has_bos = boundary == "published", self._bos is not None
-        return word_starts(self._tokenize.hf, self._spec, published=published, has_bos=has_bos)
+        return word_starts(self.tokenize.hf, self._spec, published=published, has_bos=has_bos)
 
     def _score(self, requests: Sequence[Request], plan: ScoringPlan) -> Scores:
         # Sorted texts share beginnings with their neighbours; a duplicate costs nothing in a tree.
@@ -262,10 +262,10 @@ class CausalModel:
         from wug.models.causal.forward import queried_only
 
         source = iter(requests)
-        size, largest = REQUESTS_PER_PIECE.get(plan.engine.device.type, REQUESTS_PER_PIECE["cpu"])
+        size, largest = REQUESTS_PER_CHUNK.get(plan.engine.device.type, REQUESTS_PER_CHUNK["cpu"])
         while piece := list(islice(source, size)):
             size = min(2 * size, largest)
-            tokens = self._tokenize(piece, cut=plan.cuts)
+            tokens = self.tokenize(piece, cut=plan.cuts)
             boundary = plan.reading is not None and (plan.reading.boundary or self._boundary != "no")
             # Whether a word is over is seen from the token after it.
             windows = passages(tokens.ids, plan.size, plan.stride, partial(to_the_left, beyond=int(boundary)))
@@ -293,11 +293,11 @@ class CausalModel:
             token_values[prepared.where[is_scored]] = values[is_scored]
             return token_values
 
-        columns = [plan.engine.collect(pending, count, word_ends=not reading.boundary)]
+        columns = [plan.engine.collect(pending, count, with_word_end=not reading.boundary)]
         if reading.distribution:
             columns.extend(plan.engine.collect_distributions(pending, count))
-        word_ends = by_token(plan.engine.collect(pending, count)) if reading.boundary else None
-        return tokens.scores(texts_of(prepared.requests), np.stack([*map(by_token, columns)]), word_ends)
+        with_word_end = by_token(plan.engine.collect(pending, count)) if reading.boundary else None
+        return tokens.scores(texts_of(prepared.requests), np.stack([*map(by_token, columns)]), with_word_end)
 
 
 def _prefetched(pieces: Iterator[PreparedRequests]) -> Iterator[PreparedRequests]:

@@ -30,8 +30,8 @@ class RequestKind(NamedTuple):
     after: bool = False
     """Whether something is read before the text that is not scored."""
     writes: bool = False
-    apart: bool = False
-    """Whether words are tokenized apart from their contexts."""
+    separate_word: bool = False
+    """Whether words are tokenized separately from their contexts."""
 
 
 def texts_alone(requests: Sequence[Request], rendered: Sequence[RenderedText], scores: Scores) -> Scores:

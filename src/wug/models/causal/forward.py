@@ -172,17 +172,17 @@ class CausalEngine:
         event.record()
         return PendingBatch(batch, columns, event)
 
-    def collect(self, pending: Iterable[PendingBatch], size: int, *, word_ends: bool = True) -> Floats:
+    def collect(self, pending: Iterable[PendingBatch], size: int, *, with_word_end: bool = True) -> Floats:
         """The log-probabilities in nats of the `size` tokens that were planned; NaN for those not scored.
 
-        With word starts, the end of each word is counted with that word, unless `word_ends` is False.
+        With word starts, the end of each word is counted with that word, unless `with_word_end` is False.
         """
         logprobs = np.full(size, np.nan)
         for item in pending:
             item.wait()
             columns = {name: column.double().numpy() for name, column in item.columns.items()}
             values = columns["logprobs"]
-            if word_ends and self._opens_word is not None:
+            if with_word_end and self._opens_word is not None:
                 begins, starts = self._opens_word[item.batch.targets], self._text_starts(item.batch)
                 openings, leaves = columns["openings"], columns["leaf_openings"]
                 values = add_word_ends(item.batch, begins, starts, values, openings, leaves)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.files import checksum
 from wug.models.decoding import outputs
-from wug.models.endpoint.answers import EchoFormat, Question, in_order, read_text
+from wug.models.endpoint.answers import EchoFormat, ServerRequest, in_order, read_text
 from wug.models.prompt import prompting, signature
 from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, Loading, ModelSpec
 from wug.models.tokenization.token_offsets import Span
@@ -72,10 +72,10 @@ class EndpointScorer:
         if texts and isinstance(self._echo_format, ModelError):
             reason = str(self._echo_format)
             raise ModelError(f"{reason}. It can answer questions about pairs: -S method=forced_choice, yes_no")
-        questions = [self._question(positions, requests) for positions in texts.values()]
-        yield from self._server.answer_each([*questions, *self.chat.questions(chats)])
+        server_requests = [self._server_request(positions, requests) for positions in texts.values()]
+        yield from self._server.answer_each([*server_requests, *self.chat.server_requests(chats)])
 
-    def _question(self, positions: Sequence[int], requests: Sequence[Request]) -> Question[Scored]:
+    def _server_request(self, positions: Sequence[int], requests: Sequence[Request]) -> ServerRequest[Scored]:
         """A text for which there may be several requests, with different spans."""
         assert isinstance(self._echo_format, EchoFormat)
         echo_format, text = self._echo_format, requests[positions[0]].text
@@ -85,7 +85,7 @@ class EndpointScorer:
             return [_cut(scored, requests[position].span) for position in positions]
 
         body = {"prompt": echo_format.bos + text, **echo_format.settings}
-        return Question("/completions", body, text, positions, read)
+        return ServerRequest("/completions", body, text, positions, read)
 
 
 def _tokenizer(spec: ModelSpec) -> ChatTemplate | None:
@@ -141,11 +141,13 @@ class EndpointGenerator:
         by_source: dict[str, list[int]] = {}
         for position, source in enumerate(sources):
             by_source.setdefault(source, []).append(position)
-        return self._server.answer_each([self._question(source, positions) for source, positions in by_source.items()])
+        return self._server.answer_each([self._server_request(*entry) for entry in by_source.items()])
 
-    def _question(self, source: str, positions: Sequence[int]) -> Question[Answer]:
+    def _server_request(self, source: str, positions: Sequence[int]) -> ServerRequest[Answer]:
         body = {"prompt": self._template.prompt(source), **self._settings(source)}
-        return Question("/completions", body, source, positions, lambda answer: [self._read(answer)] * len(positions))
+        return ServerRequest(
+            "/completions", body, source, positions, lambda answer: [self._read(answer)] * len(positions)
+        )
 
     def _settings(self, source: str) -> dict[str, Any]:
         # The number of tokens is unknown here: most sources have at most half as many as letters.

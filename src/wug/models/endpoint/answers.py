@@ -50,7 +50,7 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[Output]):
+class ServerRequest(Generic[Output]):
     """A request to a server, and what its response says about some texts."""
 
     path: str

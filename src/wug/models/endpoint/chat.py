@@ -19,7 +19,7 @@ from wug.files import checksum
 from wug.models.endpoint.answers import (
     EchoFormat,
     Next,
-    Question,
+    ServerRequest,
     in_order,
     read_chat,
     read_chat_tokens,
@@ -118,7 +118,7 @@ class EndpointChat:
             raise
         return True
 
-    def questions(self, requests: Mapping[int, Request]) -> Iterator[Question[Scored]]:
+    def server_requests(self, requests: Mapping[int, Request]) -> Iterator[ServerRequest[Scored]]:
         """What to send for requests, by their positions."""
         labels: dict[Chat, list[int]] = {}
         for position, request in requests.items():
@@ -146,7 +146,7 @@ class EndpointChat:
         by_tokens = self._tokenizer is not None and self._echo_format is not None
         return chat is not None and chat.answers and not chat.plain and not by_tokens
 
-    def _write(self, position: int, request: Request) -> Question[Scored]:
+    def _write(self, position: int, request: Request) -> ServerRequest[Scored]:
         chat, text, end = request.conversation, request.text, len(request.text)
         settings = {"temperature": 0.0, "max_tokens": request.generate}
         if chat is None or chat.plain:
@@ -158,9 +158,9 @@ class EndpointChat:
             generated = read_chat(answer) if path == CHAT else read_text(answer)[0]
             return [Scored(text, (end,), (end,), (None,), (generated,))]
 
-        return Question(path, body, text or _before(chat)[-80:], [position], read)
+        return ServerRequest(path, body, text or _before(chat)[-80:], [position], read)
 
-    def _list_labels(self, chat: Chat, positions: Sequence[int], labels: Sequence[str]) -> Question[Scored]:
+    def _list_labels(self, chat: Chat, positions: Sequence[int], labels: Sequence[str]) -> ServerRequest[Scored]:
         """Labels among the likeliest first tokens; without log-probability if they are not."""
 
         def read(answer: object) -> list[Scored]:
@@ -169,9 +169,9 @@ class EndpointChat:
             pairs = zip(labels, values, strict=True)
             return [Scored(label, (0,), (len(label),), (value,)) for label, value in pairs]
 
-        return Question(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, _before(chat)[-80:], positions, read)
+        return ServerRequest(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, _before(chat)[-80:], positions, read)
 
-    def _by_tokens(self, position: int, request: Request) -> Question[Scored]:
+    def _by_tokens(self, position: int, request: Request) -> ServerRequest[Scored]:
         """A text after a chat that is rendered here and sent as token ids, to which a server adds nothing."""
         assert self._tokenizer is not None
         echo_format, text = self._require_prompts(), request.text
@@ -191,9 +191,9 @@ class EndpointChat:
             text_spans = [(a - rendered.start, b - rendered.start) for a, b in tokens.offsets[text_tokens]]
             return [_scored(text, text_spans, values[text_tokens])]
 
-        return Question("/completions", {"prompt": tokens.ids, **echo_format.settings}, text, [position], read)
+        return ServerRequest("/completions", {"prompt": tokens.ids, **echo_format.settings}, text, [position], read)
 
-    def _after_text(self, position: int, request: Request) -> Question[Scored]:
+    def _after_text(self, position: int, request: Request) -> ServerRequest[Scored]:
         echo_format, text = self._require_prompts(), request.text
         full_text = _before(request.conversation) + text
 
@@ -207,9 +207,9 @@ class EndpointChat:
             return [_scored(text, text_spans, scored.logprobs[first:])]
 
         body = {"prompt": echo_format.bos + full_text, **echo_format.settings}
-        return Question("/completions", body, text, [position], read)
+        return ServerRequest("/completions", body, text, [position], read)
 
-    def _in_open_turn(self, position: int, request: Request) -> Question[Scored]:
+    def _in_open_turn(self, position: int, request: Request) -> ServerRequest[Scored]:
         """A text in an open assistant turn of a chat that the server renders."""
         chat, text = request.conversation, request.text
         assert chat is not None
@@ -228,7 +228,9 @@ class EndpointChat:
             text_spans = [(a - start, b - start) for a, b in pairwise(starts[first:])]
             return [_scored(text, text_spans, echo.logprobs[first:])]
 
-        return Question(CHAT, {**_messages((*chat.messages, ("assistant", text))), **OPEN_TURN}, text, [position], read)
+        return ServerRequest(
+            CHAT, {**_messages((*chat.messages, ("assistant", text))), **OPEN_TURN}, text, [position], read
+        )
 
     def _require_prompts(self) -> EchoFormat:
         """The format of echoes; ModelError for a server that does not score prompts."""
@@ -243,8 +245,8 @@ class EndpointChat:
             raise ModelError(f"{self._address}: its response cannot be used: {error.message}") from None
 
     def _open_turns(self, requests: Sequence[Request]) -> list[Scored]:
-        questions = [self._in_open_turn(position, request) for position, request in enumerate(requests)]
-        return in_order(self._server.answer_each(questions), len(requests))
+        server_requests = [self._in_open_turn(position, request) for position, request in enumerate(requests)]
+        return in_order(self._server.answer_each(server_requests), len(requests))
 
     @cached_property
     def _no_open_turns(self) -> str | None:

@@ -20,7 +20,7 @@ import httpx
 from anyio.from_thread import start_blocking_portal
 
 from wug.errors import InputError, ModelError, WugError, suggestion
-from wug.models.endpoint.answers import Output, Question
+from wug.models.endpoint.answers import Output, ServerRequest
 from wug.models.spec import ModelSpec
 
 RETRY_STATUSES = (408, 425, 429, 500, 502, 503, 504, 529)
@@ -312,16 +312,18 @@ class Server:
         bodies = [{"model": self.model, "prompt": prompt, **settings} for prompt in prompts]
         return self.client.post_all("/completions", bodies, retries)
 
-    def answer_each(self, questions: Sequence[Question[Output]]) -> Iterator[tuple[Sequence[int], Sequence[Output]]]:
-        """Positions and outputs of each question, in the order of the responses."""
-        bodies = [(question.path, {"model": self.model, **question.body}) for question in questions]
+    def answer_each(
+        self, requests: Sequence[ServerRequest[Output]]
+    ) -> Iterator[tuple[Sequence[int], Sequence[Output]]]:
+        """Positions and outputs of each request, in the order of the responses."""
+        bodies = [(request.path, {"model": self.model, **request.body}) for request in requests]
         for position, answer in self.client.post_each(bodies):
-            question = questions[position]
+            request = requests[position]
             try:
-                yield question.positions, question.read(answer)
+                yield request.positions, request.read(answer)
             except InputError as error:
                 raise ModelError(
-                    f"{self.client.address}: the response for {question.text[:80]!r} cannot be used: {error.message}"
+                    f"{self.client.address}: the response for {request.text[:80]!r} cannot be used: {error.message}"
                 ) from None
 
 

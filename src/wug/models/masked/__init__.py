@@ -85,7 +85,7 @@ class MaskedModel:
         self._spec = spec
         options = spec.read(OPTIONS)
         self._metric: str = options["pll"]
-        self._tokenize = OffsetTokenizer(tokenizer)
+        self.tokenize = OffsetTokenizer(tokenizer)
         self._special = SpecialTokens.of(tokenizer.backend_tokenizer)
         self._mask: int = tokenizer.mask_token_id
         self._unscored = np.array(sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}), dtype=np.int64)
@@ -93,7 +93,7 @@ class MaskedModel:
         self._limit = min((limit for limit in limits if limit is not None and 0 < limit < 1e9), default=None)
         self.chunk = requests_per_chunk(model, cpu=(6e3, 32, 1024), gpu=(4e5, 256, 16384))
         pad = 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-        self._engine: MaskedEngine = choose_engine(model, mask=self._mask, pad=pad, nodes=options["nodes"])
+        self.engine: MaskedEngine = choose_engine(model, mask=self._mask, pad=pad, nodes=options["nodes"])
         self.id = f"masked/{loaded.name}@{loaded.fingerprint}"
         self.options = {"dtype": loaded.dtype, "pll": self._metric, **signature_options(options)}
         self.ordered = False
@@ -101,14 +101,14 @@ class MaskedModel:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a span, only the tokens in it."""
-        return score_by(lambda request: (request.reading, request.apart is not None), requests, self._score_kind)
+        return score_by(lambda r: (r.reading, r.separate_word_start is not None), requests, self._score_kind)
 
     def _score_kind(self, requests: Sequence[Request], kind: tuple[TextReading | None, bool]) -> Scores:
         return self._score_apart(requests) if kind[1] else self._score(requests, kind[0])
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
-        return word_spans(self._tokenize.hf.backend_tokenizer, texts)
+        return word_spans(self.tokenize.hf.backend_tokenizer, texts)
 
     def likeliest(self, text: str, position: int, count: int = 10) -> list[Token]:
         """The most probable tokens at the token `position`, masked as in scoring.
@@ -118,23 +118,23 @@ class MaskedModel:
         import torch
 
         requests = [Request(text)]
-        tokens = self._tokenize(requests)
+        tokens = self.tokenize(requests)
         sequences = self._special.around(tokens.ids)
         refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         targets, where = self._targets(requests, tokens, _selected(requests, tokens))
         matches = np.flatnonzero(where == position)
         if not len(matches):
             return []
-        ids = torch.from_numpy(sequences.flat.astype(np.int64))[None].to(self._engine.model.device)
+        ids = torch.from_numpy(sequences.flat.astype(np.int64))[None].to(self.engine.model.device)
         target = matches[0]
         ids[0, targets.begins[target] : targets.stops[target]] = self._mask
         with torch.inference_mode():
-            logits = self._engine.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+            logits = self.engine.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
         logits = logits[0, targets.positions[target]]
-        return likeliest(logits, self._tokenize.hf, int(tokens.starts[position]), count)
+        return likeliest(logits, self.tokenize.hf, int(tokens.starts[position]), count)
 
     def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
-        tokens = self._tokenize([Request(request.text) for request in requests])
+        tokens = self.tokenize([Request(request.text) for request in requests])
         windows = None
         if reading is not None:
             special = len(self._special.before) + len(self._special.after)
@@ -147,22 +147,22 @@ class MaskedModel:
             after = len(self._special.after) if self._metric == "global_l2r" else 0
             targets = _in_windows(windows, targets, where, len(self._special.before), after)
         distribution = reading is not None and reading.distribution
-        values = self._engine.columns(MaskedPlan.of(sequences, targets, self._mask), distribution=distribution)
+        values = self.engine.columns(MaskedPlan.of(sequences, targets, self._mask), distribution=distribution)
         columns = np.full((len(values), len(tokens.ids.flat)), np.nan)
         columns[:, where] = values
         return tokens.keep(selected).scores(texts_of(requests), columns[:, selected])
 
     def _score_apart(self, requests: Sequence[Request]) -> Scores:
         """Score words at the first of three masks after their contexts (Samuel 2024)."""
-        words = SeparateWords.of(self._tokenize.hf, requests)
-        masks = self._tokenize.hf.mask_token * MASKS_AFTER
-        contexts = self._tokenize([Request(text + masks) for text in words.contexts]).ids
+        words = SeparateWords.of(self.tokenize.hf, requests)
+        masks = self.tokenize.hf.mask_token * MASKS_AFTER
+        contexts = self.tokenize([Request(text + masks) for text in words.contexts]).ids
         positions = len(self._special.before) + contexts.lengths - MASKS_AFTER
         sequences = self._special.around(contexts)
         refuse_long(sequences, self._limit, words.contexts, self._spec)
         sequences.flat[sequences.starts + positions] = words.targets
         targets = MaskedTargets(np.arange(len(positions)), positions, positions, positions + MASKS_AFTER)
-        return words.scores(self._engine.columns(MaskedPlan.of(sequences, targets, self._mask))[0])
+        return words.scores(self.engine.columns(MaskedPlan.of(sequences, targets, self._mask))[0])
 
     def _targets(
         self, requests: Sequence[Request], tokens: TokenizedTexts, selected: npt.NDArray[np.bool_]
@@ -177,7 +177,7 @@ class MaskedModel:
         if self._metric == "global_l2r":  # the end-of-sequence token too
             stops = lengths[of_text] + len(self._special.after)
         if by_word or spans.any():
-            ends = word_ends(self._tokenize.hf.backend_tokenizer, texts_of(requests), tokens)
+            ends = word_ends(self.tokenize.hf.backend_tokenizer, texts_of(requests), tokens)
             if by_word:
                 stops = ends
             if self._metric == "whole_word":

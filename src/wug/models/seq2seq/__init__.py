@@ -105,7 +105,7 @@ class Seq2SeqModel:
         spec: ModelSpec, dtype: str,
     ) -> None:  # fmt: skip
         self.id = f"seq2seq/{name}"
-        self._config, self._tokenizer, self._decoder = config, tokenizer, decoder
+        self._config, self.tokenizer, self.decoder = config, tokenizer, decoder
         self._dropped = set(config.dropped)
         options = spec.read(OPTIONS)
         self._prefix: str = options["prefix"]
@@ -122,7 +122,7 @@ class Seq2SeqModel:
     def _generate(self, sources: list[str | Source]) -> list[Answer]:
         texts = [source if isinstance(source, str) else source.text for source in sources]
         self._check_tokenizer(texts)
-        sequences = self._tokenizer.encode([self._prefix + text for text in texts])
+        sequences = self.tokenizer.encode([self._prefix + text for text in texts])
         for text, tokens in zip(texts, sequences, strict=True):
             if not tokens:
                 raise ModelError(f"{self.id}: its tokenizer makes no tokens of the source {text!r}")
@@ -149,10 +149,10 @@ class Seq2SeqModel:
             n: min(longest[n], _power_of_two(max_words[n] + 3)) if n in max_words else longest[n] for n in sources
         }
         while limits:
-            decoded = self._decoder.decode([sources[n] for n in limits], list(limits.values()))
+            decoded = self.decoder.decode([sources[n] for n in limits], list(limits.values()))
             retry_limits: dict[int, int] = {}
             for n, output in zip(limits, decoded, strict=True):
-                text, known = self._text(output.tokens), self._config.unknown not in sources[n]
+                text, known = self.text_of(output.tokens), self._config.unknown not in sources[n]
                 if output.ended or limits[n] == longest[n] or len(text.split()) > max_words[n] + 1:
                     answer = outputs.make_answer(text, ended=output.ended, source_known=known, near_tie=output.near_tie)
                     answers[n] = outputs.truncate(answer, max_words.get(n))
@@ -165,8 +165,9 @@ class Seq2SeqModel:
         limit = outputs.token_limit(source_tokens, self._max_length)
         return limit if self._config.answer_limit is None else min(limit, self._config.answer_limit - 1)
 
-    def _text(self, tokens: Sequence[int]) -> str:
-        return self._tokenizer.decode([token for token in tokens if token not in self._dropped]).strip()
+    def text_of(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, without special tokens."""
+        return self.tokenizer.decode([token for token in tokens if token not in self._dropped]).strip()
 
     def _check_tokenizer(self, sources: Sequence[str]) -> None:
         """Warn, once, if text does not survive the tokenizer: no answer could then be exactly right."""
@@ -174,8 +175,8 @@ class Seq2SeqModel:
             return
         self._tokenizer_checked = True
         for source in sources[:TOKENIZER_PROBES]:
-            tokens = self._tokenizer.encode_answer(source)
-            decoded = self._text(tokens)
+            tokens = self.tokenizer.encode_answer(source)
+            decoded = self.text_of(tokens)
             if self._config.unknown not in tokens and decoded.split() != source.split():
                 log.warning("%s: the tokenizer turns %r into %r, so answers may differ too", self.id, source, decoded)
                 return

@@ -227,8 +227,8 @@ class SpanScorer:
             if boundary:  # the sentinel after a word says that it is over
                 with_word_end.append(values[0, :-1].copy())
                 with_word_end[-1][-1] += values[0, -1]
-        word_ends = np.concatenate(with_word_end) if boundary else None
-        return tokens.keep(is_scored).scores(texts_of(requests), np.concatenate(columns, axis=1), word_ends)
+        extra = np.concatenate(with_word_end) if boundary else None
+        return tokens.keep(is_scored).scores(texts_of(requests), np.concatenate(columns, axis=1), extra)
 
     def _size(self, requests: Sequence[Request], texts: TokenizedTexts, reading: TextReading | None) -> int | None:
         """Tokens of a text per window; None: all of it."""

@@ -338,11 +338,11 @@ class SeparateWords:
     @classmethod
     @no_panic()
     def of(cls, hf: PreTrainedTokenizerBase, requests: Sequence[Request]) -> SeparateWords:
-        """From requests that say where their word begins (`Request.apart`)."""
+        """From requests that say where their word begins (`Request.separate_word_start`)."""
         encode = hf.backend_tokenizer.encode
         counts, contexts, targets, spans = [], [], [], []
         for request in requests:
-            start = request.apart or 0
+            start = request.separate_word_start or 0
             context, previous = request.text[:start], ""
             word = encode(request.text[start:], add_special_tokens=False)
             for number, (token, (low, high)) in enumerate(zip(word.ids, word.offsets, strict=True)):
