@@ -170,15 +170,12 @@ class EstimateAccumulator:
         self._effects = [(metric.name, metric.derived) for metric in metrics if metric.derived is not None]
         for _, how in self._effects:
             self._derived.setdefault(how.metric, {})[replace(how, standardised=False)] = array("d")
-        self._items: dict[str, int] = {}
-        """The number of each item, from 0, in order of appearance."""
-        self._sources: dict[str, int] = {}
-        """The first item with each source."""
-        self._repeating: dict[int, int] = {}
-        """For items that repeat a source, the first item with it."""
-        self._values = array("d")
-        self._items_of = array("i")
+        self._items: list[str] = []
         """The item of each value."""
+        self._items_without_value: set[str] = set()
+        self._sources: dict[str, str] = {}
+        """The source of each item that has one: items with the same source are one unit."""
+        self._values = array("d")
         self._cells: dict[str, dict[str, _Cell]] = {}
         self._kinds: dict[_Kind, int] = {}
         self._kinds_of = array("i")
@@ -188,55 +185,50 @@ class EstimateAccumulator:
     @property
     def items(self) -> int:
         """The number of items with a value; of all items if none has one and no outcome gives a reason."""
-        judged = int(np.count_nonzero(np.bincount(np.asarray(self._items_of))))
-        return judged if judged or self._unjudged else len(self._items)
+        return len(set(self._items)) or (0 if self._unjudged else len(self._items_without_value))
 
     def __bool__(self) -> bool:
         """Whether any outcome was added, with or without a value."""
-        return bool(self._items)
+        return bool(self._items or self._items_without_value)
 
     def add(self, row: Outcome) -> None:
         """Add an outcome."""
-        item = self._items.setdefault(row.item, len(self._items))
         source = row.detail.get("source")
-        if isinstance(source, str) and self._sources.setdefault(source, item) != item:
-            self._repeating[item] = self._sources[source]
+        if isinstance(source, str):
+            self._sources.setdefault(row.item, source)
         if row.value is None:
             self._unjudged = self._unjudged or "why" in row.detail
+            self._items_without_value.add(row.item)
             return
         key = (row.metric, tuple(row.groups.items()), isinstance(row.value, bool))
         kind = self._kinds.get(key)
         self._kinds_of.append(self._new_kind(key) if kind is None else kind)
         self._values.append(row.value)
-        self._items_of.append(item)
+        self._items.append(row.item)
         if row.metric in self._derived:
             for how, column in self._derived[row.metric].items():
                 column.append(how.value(row.detail))
 
     def estimates(self, method: Method) -> list[Estimate]:
         """Each metric over all items, then over each group, in order of appearance."""
-        first = np.arange(len(self._items))
-        first[list(self._repeating)] = list(self._repeating.values())
-        values, items, kinds = (np.asarray(each) for each in (self._values, self._items_of, self._kinds_of))
+        values, kinds = np.asarray(self._values), np.asarray(self._kinds_of)
         rows_of = np.split(np.argsort(kinds, kind="stable"), np.cumsum(np.bincount(kinds, minlength=1))[:-1])
-        unit_name = "source" if self._repeating else "item"
+        repeated = len(set(self._sources.values())) < len(self._sources)
+        unit_name = "source" if repeated else "item"
+        units = _numbered([self._sources.get(item, item) for item in self._items] if repeated else self._items)
         made: list[Estimate] = []
         derived: list[Estimate] = []
         for metric, cells in self._cells.items():
             effects = self._effects_of(metric, len(values), [rows_of[kind] for kind in cells[OVERALL].kinds])
             for group, cell in cells.items():
                 rows = np.sort(np.concatenate([rows_of[kind] for kind in cell.kinds]))
-                units = first[items[rows]]
-                made.append(
-                    _estimate(
-                        metric, group, values[rows], _renumbered(units), method if cell.shares else None, unit_name
-                    )
-                )
+                of = None if units is None else _renumbered(units[rows])
+                made.append(_estimate(metric, group, values[rows], of, method if cell.shares else None, unit_name))
                 for name, standardised, column in effects:
-                    known = np.isfinite(column[rows])
-                    if known.any() and (group == OVERALL or not standardised):
-                        of = _renumbered(units[known])
-                        derived += _effect(name, group, column[rows][known], of, unit_name, standardised=standardised)
+                    known = rows[np.isfinite(column[rows])]
+                    if len(known) and (group == OVERALL or not standardised):
+                        of = None if units is None else _renumbered(units[known])
+                        derived += _effect(name, group, column[known], of, unit_name, standardised=standardised)
         return [*made, *derived]
 
     def _effects_of(
@@ -372,6 +364,8 @@ def _unskewed(x: float, skewness: float, n: int) -> float:
 
 def _numbered(units: Sequence[str]) -> NDArray[np.intp] | None:
     """The units as numbers from 0; None if each occurs once."""
+    if len(set(units)) == len(units):
+        return None
     numbers: dict[str, int] = {}
     return _renumbered(np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units], np.intp))
 
