@@ -13,7 +13,8 @@ import pytest
 
 from wug.errors import InputError, StoreError
 from wug.results.reader import RunReader
-from wug.results.schema import INDEX
+from wug.results.records import summary_of_row
+from wug.results.schema import INDEX, RESULT
 from wug.results.store import Store
 from wug.rows import Filter
 from wug.types import Estimate, Outcome, Result, Signature
@@ -185,3 +186,13 @@ def test_a_table_that_is_kept_answers_like_one_that_is_not(store: Store, reader:
                     first = list(plain.each(wanted, limit=limit))
                     assert list(kept.each(wanted, limit=limit)) == first
                     assert kept.same_items(first) == plain.same_items(first)
+
+
+def test_rows_with_the_same_hash_have_their_own_summaries() -> None:
+    db = sqlite3.connect(":memory:")
+    db.row_factory = sqlite3.Row
+    names = ["id", "model", "checksum", *(name for name in RESULT if name != "n")]
+    query = f"SELECT {', '.join(f'NULL AS {name}' for name in names)}, ? AS n"
+    first, second = (db.execute(query, (n,)).fetchone() for n in (-1, -2))
+    assert hash(tuple(first)) == hash(tuple(second))
+    assert [summary_of_row(row).n for row in (first, second)] == [-1, -2]

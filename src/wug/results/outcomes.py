@@ -69,6 +69,9 @@ class OutcomeCollector:
     """
 
     def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
         self.rows = 0
         self._outcomes: list[Outcome] = []
         self._groups: list[Mapping[str, str]] = []
@@ -114,7 +117,7 @@ class OutcomeCollector:
         """Delete everything collected."""
         if self._folder is not None:
             self._folder.cleanup()
-        self.__init__()  # type: ignore[misc]
+        self._reset()
 
     def _flush(self) -> None:
         part, arrays = self._take()

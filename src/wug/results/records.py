@@ -96,10 +96,6 @@ class Summary:
         return _parse_summary(self.text).error
 
 
-_SUMMARIES: dict[int, Summary] = {}
-"""Summaries by the hash of their row."""
-
-
 class Sibling(NamedTuple):
     """A result of another run on the same suite."""
 
@@ -166,17 +162,9 @@ def run_of_row(row: sqlite3.Row) -> Run:
     )
 
 
+@functools.lru_cache(maxsize=MAX_CACHED_SUMMARIES)
 def summary_of_row(row: sqlite3.Row) -> Summary:
-    """The summary in a row of results joined with runs; that of a row that has not changed is read once."""
-    mark = hash(tuple(row))
-    if mark not in _SUMMARIES:
-        if len(_SUMMARIES) >= MAX_CACHED_SUMMARIES:
-            _SUMMARIES.clear()
-        _SUMMARIES[mark] = _read_summary(row)
-    return _SUMMARIES[mark]
-
-
-def _read_summary(row: sqlite3.Row) -> Summary:
+    """The summary in a row of results joined with runs; equal rows are read once."""
     status: Status = row["status"] if row["status"] in get_args(Status) else "failed"
     return Summary(
         id=row["id"],
