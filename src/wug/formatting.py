@@ -91,6 +91,12 @@ def plural(number: int, name: str, names: str = "") -> str:
     return f"{number:,} {name if number == 1 else names or name + 's'}"
 
 
+def listed(items: Iterable[object], most: int = 5) -> str:
+    """The first items, for a message: `1, 2, 3, 4, 5, …`."""
+    texts = list(map(str, items))
+    return ", ".join([*texts[:most], *["…"][: len(texts) > most]])
+
+
 def local_time(text: str | None) -> str:
     """A timestamp of the store in short form, in local time; other text unchanged."""
     if not text:

@@ -172,11 +172,6 @@ def stem(path: Path) -> str:
     return name.rsplit(".", 1)[0] if "." in name.lstrip(".") else name
 
 
-def first_few(items: Sequence[str]) -> str:
-    """The first five names, for a message."""
-    return ", ".join(items[:5]) + (", …" if len(items) > 5 else "")
-
-
 @dataclass(frozen=True, slots=True)
 class TextColumn(Sequence[str]):
     """Texts without NUL, joined by it in blocks, which takes much less memory than an object for each."""

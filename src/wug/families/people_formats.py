@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families.named_columns import NamedColumns
-from wug.formatting import plural
+from wug.formatting import listed, plural
 from wug.problems import ProblemList, refuse_errors
-from wug.record_tables import as_number, first_few, plain
+from wug.record_tables import as_number, plain
 
 BLIMP_ITEMS = 5
 MIN_PUBLISHED_SHARE = 0.7
@@ -152,7 +152,7 @@ def _mturk_notices(left: Mapping[str, int], unpublished: Sequence[str]) -> Itera
         yield f"{plural(left['rejected'], 'rejected assignment')} left out: add -S status=all to keep them"
     if left["unpublished"]:
         what = f"{plural(left['unpublished'], 'response')} to {plural(len(unpublished), 'paradigm')}"
-        yield f"{what} outside the published set left out ({first_few(unpublished)}): add -S paradigms=all to keep them"
+        yield f"{what} outside the published set left out ({listed(unpublished)}): add -S paradigms=all to keep them"
     if left["checks"]:
         yield f"{left['failed']} of {left['checks']:,} attention checks failed"
     if left["empty"]:

@@ -20,6 +20,7 @@ from wug.alignment import align
 from wug.evaluation.opening import check_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym.evaluated import read_evaluated
+from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.write import evaluated_json, to_json
 from wug.families.syntaxgym.write import surprisals as surprisals_of_syntaxgym
@@ -200,7 +201,7 @@ def test_every_suite_is_as_the_inventory_says() -> None:
         assert len([r for r in regions if not r.text]) == int(row["empty_regions"])
         stray = len([r for r in regions if r.content != r.text])
         assert stray == int(row["regions_with_lead_or_trail_space"])
-        spoken = [problem.message for problem in suite.warnings if "spaces around" in problem.message]
+        spoken = [problem.message for problem in lint(suite) if "spaces around" in problem.message]
         assert len(spoken) == (1 if stray else 0)
 
 

@@ -54,7 +54,7 @@ def test_a_wide_table_is_a_suite(tmp_path: Path) -> None:
         (2, "pl"): ["Dogs", "bark", "."],
     }
     expected = (
-        "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; no predictions; first sentence: "
+        "read as a wide table: 2 conditions × 2 items, regions subj, verb, end; 0 predictions; first sentence: "
         "The boy swims ."
     )
     assert suite.understood == expected
@@ -148,10 +148,10 @@ def test_a_faulty_prediction_above_a_table_has_its_caret(tmp_path: Path) -> None
 
 def test_an_unknown_field_above_a_table_is_passed_over_with_a_warning(tmp_path: Path) -> None:
     suite = read(tmp_path, "# licence: CC0\n# see https://example.org: good\n" + WIDE)
-    assert [str(warning) for warning in suite.warnings] == [
+    assert suite.notices == (
         "line 1: 'licence' is ignored: the fields of a table are prediction, name, author, reference, description, "
-        "comment, metric, tags"
-    ]
+        "comment, metric, tags",
+    )
 
 
 def test_a_suite_goes_to_csv_and_back_without_loss(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_other_columns_of_a_table_come_back(tmp_path: Path) -> None:
     assert suite.items[0].conditions[0].regions[1].extra == {"gloss": "n"}
     assert suite.regions == {1: "", 2: ""}
     (how,) = syntaxgym.convert(tmp_path / "t.csv", tmp_path / "copy" / "t.csv", {})
-    assert how == "read as a table with one row per region: 1 condition × 1 item, regions 1, 2; no predictions"
+    assert how == "read as a table with one row per region: 1 condition × 1 item, regions 1, 2; 0 predictions"
     assert read(tmp_path / "copy" / "t.csv") == suite
 
 

@@ -180,7 +180,7 @@ def test_a_whole_table_with_items_and_conditions_is_pasted_into_an_empty_suite(
     cell(page, 1, column).click()
     paste(page, "item\tcondition\tnoun\tverb\n1\tsg\tboy\tswims\n\tpl\tboys\tswim\n7\tsg\tgirl\tsees\n\tpl\tgirls\tsee")
     expect(page.locator("#notices")).to_contain_text(
-        "Read as a wide table: 2 conditions × 2 items, regions noun, verb; no predictions; first sentence: boy swims."
+        "Read as a wide table: 2 conditions × 2 items, regions noun, verb; 0 predictions; first sentence: boy swims."
     )
     assert grid(page) == [
         ["noun", "verb"],

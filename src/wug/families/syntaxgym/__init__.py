@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.exclusion import kept
 from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
 from wug.families.syntaxgym.files import OPTIONS as OPTIONS
 from wug.families.syntaxgym.read import inspect, read_suite
@@ -38,8 +37,7 @@ def recognises(path: Path, head: str) -> bool:
 def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
     """The suite in a .json or .csv file, as a list of one."""
     suite = read_suite(path, choices(options))
-    left = kept(options.get("exclude"), [(str(item.number), {}) for item in suite.items], path)
-    return [suite.without(left) if left.signature else suite]
+    return [suite.without(options.get("exclude"), path, lambda item: (str(item.number), {}))]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:

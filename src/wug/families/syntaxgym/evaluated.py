@@ -159,5 +159,5 @@ def _with_gold(
     ]
     message = f"{len(different)} sentences differ from the gold suite's; the first is"
     head = {**suite.head, "name": gold.name}
-    suite = replace(suite, head=head, predictions=predictions, regions=gold.regions)
+    suite = replace(suite, head=head, predictions=predictions, regions=gold.regions).identified()
     return suite, [Notice(f"{message} {first}") for first in different[:1]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wug.families.syntaxgym.formula.tree import WHOLE, Logic, Node, Relation, canonical
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
+from wug.formatting import listed, plural
 from wug.problems import ProblemList
 from wug.types import Problem
 
@@ -111,7 +112,7 @@ def empty_regions_compared(suite: SyntaxGymSuite, problems: ProblemList) -> None
                 bare[lacked].append(item)
         for (region, name), items in bare.items():
             place = f"item {items[0].number}, condition {name}, region {region}"
-            more = f" (and in {len(items) - 1} other item{'s' * (len(items) > 2)})" if len(items) > 1 else ""
+            more = f" (and in {plural(len(items) - 1, 'other item')})" if len(items) > 1 else ""
             so = f"is empty{more}, so prediction {index + 1}"
             if suite.empty == "exclude":
                 problems.warn(place, f"{so} is not judged there (the option empty=zero counts it as 0 bits)")
@@ -125,8 +126,7 @@ def empty_regions_compared(suite: SyntaxGymSuite, problems: ProblemList) -> None
 
 
 def _listed(items: Sequence[SuiteItem]) -> str:
-    numbers = ", ".join(str(item.number) for item in items[:8]) + (", …" if len(items) > 8 else "")
-    return f"item{'s' if len(items) > 1 else ''} {numbers}"
+    return f"item{'s' if len(items) > 1 else ''} {listed((item.number for item in items), 8)}"
 
 
 def _is_empty(item: SuiteItem, region: int | str, name: str) -> bool:

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from wug.families.syntaxgym.lint import describe, empty_regions_compared, lint
 from wug.families.syntaxgym.parts import Condition, Prediction, Region, SuiteItem
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.files import repeated
+from wug.formatting import listed
 from wug.problems import ProblemList, refuse_errors
 
 _RELATIONS = {"greaterthan": ">", "lessthan": "<", "equal": "="}
@@ -70,18 +70,20 @@ def inspect_document(
     if problems.errors or regions is None:
         return None
     suite = SyntaxGymSuite(
+        "",
+        tuple(items),
+        "",
+        tuple(map(str, problems.warnings)),
         head=head,
         regions=regions,
         predictions=tuple(predictions),
-        items=tuple(items),
         extra={key: value for key, value in document.items() if key not in _REQUIRED},
         join=choices.join,
         eos=choices.eos,
         empty=choices.empty,
         region_metrics=chosen,
         understood=understood,
-    )
-    suite = replace(suite, notes=tuple(problems.warnings))
+    ).identified()
     if not evaluated:
         problems += lint(suite)
         empty_regions_compared(suite, problems)
@@ -145,8 +147,7 @@ def _region_names(declared: object, problems: ProblemList) -> dict[int, str] | N
     if len(names) < len(declared):
         return None
     if sorted(names) != list(range(1, len(names) + 1)):
-        listed = ", ".join(map(str, sorted(names)[:12])) + (", …" if len(names) > 12 else "")
-        problems.error("region_meta", f"regions must be numbered from 1 without gaps, not {listed}")
+        problems.error("region_meta", f"regions must be numbered from 1 without gaps, not {listed(sorted(names), 12)}")
         return None
     return dict(sorted(names.items()))
 

@@ -7,18 +7,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from wug import registry
-from wug.families.exclusion import Kept
-from wug.families.sampling import limited, sampled
+from wug.families.suite import ItemSuite
 from wug.families.syntaxgym.formula.tree import WHOLE
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, judge, measure
 from wug.families.syntaxgym.parts import Empty, Eos, Join, Prediction, SuiteItem
 from wug.files import checksum
-from wug.labels import of_suite
-from wug.types import Derivation, Metric, Notice, Problem, Request, Row, Scorer, effect_metrics
+from wug.types import Derivation, Metric, Notice, Request, Row, Scorer, effect_metrics
 
 SUMMARY = "all_predictions"
 """Whether every prediction holds, by the primary region metric; its outcomes have the measured sentences."""
@@ -93,8 +91,8 @@ RIGHT_CONTEXT_WARNING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxGymSuite:
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class SyntaxGymSuite(ItemSuite[SuiteItem]):
     """Items in several conditions, and predictions about the surprisal of their regions.
 
     Metrics: `prediction_0`, `prediction_1`, … and `all_predictions`, by the primary region metric (`sum` if the suite
@@ -105,27 +103,16 @@ class SyntaxGymSuite:
     """The `meta` of the file, unknown fields included."""
     regions: Mapping[int, str]
     predictions: tuple[Prediction, ...]
-    items: tuple[SuiteItem, ...]
     extra: Mapping[str, Any] = field(default_factory=dict)
     join: Join = "space"
     eos: Eos = "none"
     empty: Empty = "exclude"
     region_metrics: tuple[str, ...] = ("sum",)
     """The primary one first."""
-    whole: str | None = None
-    """The checksum of the whole file, if this is a sample."""
-    selection: Mapping[str, str] = field(default_factory=dict)
-    """Which items of the file these are, for the signature; empty for all."""
-    notes: tuple[Problem, ...] = field(default=(), compare=False)
     understood: str | None = field(default=None, compare=False)
     """How a table was read, in one line; None for JSON."""
-    kind: str = "syntaxgym"
-    needs: Literal["scores"] = "scores"
-
-    @property
-    def name(self) -> str:
-        """As in the file."""
-        return str(self.head["name"])
+    kind = "syntaxgym"
+    needs: ClassVar[Literal["scores"]] = "scores"
 
     @property
     def circuit(self) -> str | None:
@@ -137,11 +124,9 @@ class SyntaxGymSuite:
         """The author's tags."""
         return list(self.head.get("tags") or [])
 
-    @property
-    def checksum(self) -> str:
-        """Checksum of all sentences, their regions, and the meaning of the predictions, not of the file's layout."""
-        if self.whole is not None:
-            return self.whole
+    def identified(self) -> SyntaxGymSuite:
+        """The suite with its name, and the checksum of its sentences, regions and the meaning of its predictions."""
+        suite = replace(self, name=str(self.head["name"]))
         facts = {
             "regions": len(self.regions),
             "predictions": [prediction.formula.canonical() for prediction in self.predictions],
@@ -149,9 +134,9 @@ class SyntaxGymSuite:
                 [str(item.number), {c.name: [region.text for region in c.regions] for c in item.conditions}]
                 for item in sorted(self.items, key=_by_number)
             ],
-            "circuit": self.circuit,
+            "circuit": suite.circuit,
         }
-        return checksum(json.dumps(facts, sort_keys=True))
+        return replace(suite, checksum=checksum(json.dumps(facts, sort_keys=True)))
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -213,36 +198,14 @@ class SyntaxGymSuite:
         }
 
     @property
-    def warnings(self) -> tuple[Problem, ...]:
-        """Warnings about the file and its items."""
-        return (*self.notes, *lint(self))
-
-    @property
     def groups(self) -> Mapping[str, str]:
         """The groups of every outcome."""
         return {"circuit": self.circuit} if self.circuit else {}
 
-    __repr__ = of_suite
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def sample(self, items: int) -> SyntaxGymSuite:
-        """A suite with `items` of the items, evenly spread."""
-        if items >= len(self.items):
-            return self
-        kept = tuple(self.items[index] for index in sampled(len(self.items), items))
-        gone = {f"item {item.number}" for item in self.items} - {f"item {item.number}" for item in kept}
-        notes = tuple(note for note in self.notes if note.place.partition(",")[0] not in gone)
-        return replace(
-            self, items=kept, notes=notes, selection={**self.selection, **limited(items, 1)}, whole=self.checksum
-        )
-
-    def without(self, left: Kept) -> SyntaxGymSuite:
-        """The suite without the items that the user leaves out."""
-        items = tuple(self.items[index] for index in left.places)
-        notes = (*self.notes, *(Problem("warning", "", text) for text in left.notices))
-        return replace(self, items=items, notes=notes, selection=left.signature, whole=self.checksum)
+    def sample_notices(self, items: Sequence[SuiteItem]) -> tuple[str, ...]:
+        """The notices about the file and about these items."""
+        missing = {f"item {item.number}" for item in self.items} - {f"item {item.number}" for item in items}
+        return tuple(notice for notice in self.notices if re.split("[,:]", notice)[0] not in missing)
 
     def requests(self) -> list[Request]:
         """Each distinct sentence once."""
@@ -251,8 +214,7 @@ class SyntaxGymSuite:
 
     def run(self, model: Scorer) -> Iterator[Row]:
         """Judge every prediction on every item by the model's surprisals."""
-        for problem in self.warnings:
-            yield Notice(str(problem))
+        yield from (Notice(str(warning)) for warning in (*self.notices, *lint(self)))
         regions = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]
         if registry.sees_right_context(model) and (not regions or any(region != WHOLE for region in regions)):
             yield Notice(RIGHT_CONTEXT_WARNING)

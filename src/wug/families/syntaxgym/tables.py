@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wug.errors import InputError, suggestion
 from wug.files import read_text, repeated, shortened, table_text
+from wug.formatting import plural
 from wug.problems import ProblemList
 
 COLUMNS = ("item_number", "condition_name", "region_number", "content")
@@ -73,11 +74,11 @@ class SuiteTable(NamedTuple):
         regions = [name or number for number, name in self.document["region_meta"].items()]
         more = f" and {len(regions) - MAX_LISTED_REGIONS} more" if len(regions) > MAX_LISTED_REGIONS else ""
         what = "a wide table" if self.layout == "wide" else "a table with one row per region"
-        counts = f"{_count(conditions, 'condition')} × {_count(len(items), 'item')}"
+        counts = f"{plural(conditions, 'condition')} × {plural(len(items), 'item')}"
         listed = ", ".join(shortened(name, 40) for name in regions[:MAX_LISTED_REGIONS])
         if self.left_out:
             more += f" (left out: {', '.join(self.left_out)})"
-        predictions = _count(len(self.document["predictions"]), "prediction")
+        predictions = plural(len(self.document["predictions"]), "prediction")
         understood = f"read as {what}: {counts}, regions {listed}{more}; {predictions}"
         if self.layout == "long" or not items:
             return understood
@@ -288,10 +289,6 @@ def _listed(items: dict[str, dict[str, list[dict[str, Any]]]]) -> list[dict[str,
         }
         for item, conditions in items.items()
     ]
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' * (count != 1)}" if count else f"no {word}s"
 
 
 TEXTS = ("name", "author", "reference", "description", "comment")

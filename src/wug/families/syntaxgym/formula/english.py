@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from wug.families.syntaxgym.formula import tree
 from wug.families.syntaxgym.formula.tree import WHOLE, Node, is_truth
+from wug.formatting import plural
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
 _AMOUNT = {
@@ -241,7 +242,7 @@ class _Reader:
             value = self.part(node.arguments[0])
             digits = node.arguments[1] if len(node.arguments) > 1 else None
             if isinstance(digits, tree.Number) and digits.value:
-                return f"{value} rounded to {_figure(digits.value)} decimal place{'s' if digits.value != 1 else ''}"
+                return f"{value} rounded to {plural(int(digits.value), 'decimal place')}"
             return f"{value} rounded"
         return _FUNCTIONS[node.function].format(_listed([self.part(argument) for argument in node.arguments]))
 

@@ -90,8 +90,8 @@ def atoms(source: str) -> list[tree.Atom]:
     return [token.value for token in _tokens(source, []) if isinstance(token.value, tree.Atom)]
 
 
-def _tokens(source: str, errors: list[FormulaError] | None = None) -> list[_Token]:
-    """The tokens of a prediction; FormulaError at the first invalid one, unless `errors` collects them."""
+def _tokens(source: str, collected: list[FormulaError] | None = None) -> list[_Token]:
+    """The tokens of a prediction; FormulaError at the first invalid one, unless `collected` takes the errors."""
     tokens = []
     position = 0
     while position < len(source):
@@ -101,9 +101,9 @@ def _tokens(source: str, errors: list[FormulaError] | None = None) -> list[_Toke
         try:
             token = _token(source, position)
         except FormulaError as error:
-            if errors is None:
+            if collected is None:
                 raise
-            errors.append(error)
+            collected.append(error)
             # After the bracket of what should be an atom.
             closing = source.find(")", error.end - 1) if source[position] == "(" else -1
             position = max(position + 1, error.end if closing < 0 else closing + 1)
@@ -144,12 +144,8 @@ def _atom(source: str, position: int, region: re.Match[str]) -> _Token:
     if condition is None:
         stop = source.find(")", region.end())
         end = len(source) if stop < 0 else stop
-        raise FormulaError(
-            "a condition must be between two % signs, as in (1;%name%)",
-            source,
-            region.end(),
-            max(end, region.end() + 1),
-        )
+        message = "a condition must be between two % signs, as in (1;%name%)"
+        raise FormulaError(message, source, region.end(), max(end, region.end() + 1))
     columns = (region.end(), region.end() + len(condition.group(1)) + 2)
     if not condition.group(1).strip():
         raise FormulaError("the condition has no name: write (1;%name%)", source, *columns)
@@ -307,12 +303,8 @@ class _Parser:
             self.number(argument, f"{word} takes numbers")
         if most is not None and len(arguments) > most:
             expected = f"{fewest}" if fewest == most else f"{fewest} or {most}"
-            raise FormulaError(
-                f"{word} takes {expected} value{'s' if most > 1 else ''}, not {len(arguments)}",
-                self.source,
-                name.start,
-                end,
-            )
+            message = f"{word} takes {expected} value{'s' if most > 1 else ''}, not {len(arguments)}"
+            raise FormulaError(message, self.source, name.start, end)
         for digits in arguments[1:] if word == "round" else ():
             if not (isinstance(digits, tree.Number) and digits.value.is_integer() and digits.value <= 15):
                 raise self.error("the second value of round is a number of decimal places, 0 to 15", digits)

@@ -162,7 +162,7 @@ def _figure(
 
 def _over(items: int) -> str:
     few = f" (fewer than {ENOUGH}, so without intervals)" if items < ENOUGH else " with 95% t intervals"
-    return f"Means over {items:,} item{'s' * (items != 1)}{few}."
+    return f"Means over {plural(items, 'item')}{few}."
 
 
 def question(result: Result) -> str:
@@ -173,7 +173,7 @@ def question(result: Result) -> str:
     simple = re.fullmatch(r"((?:(?! is ).)+) is ((?:more|less) surprising in \S+ than in \S+)", texts[0])
     asked = f"Is {simple[1]} {simple[2]}?" if simple else f"Does it hold that {texts[0]}?"
     more = len(texts) - 1
-    return f"{asked} And {more} further prediction{'s' * (more != 1)}, below." if more else asked
+    return f"{asked} And {plural(more, 'further prediction')}, below." if more else asked
 
 
 def _words(sentences: Conditions) -> dict[int, str]:
