@@ -56,8 +56,7 @@ def logprob_of(value: object, tolerance: float = 1e-6, lowest: float = -1e300) -
     """
     if value is None:
         return None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not lowest <= value <= tolerance:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value <= tolerance:
         raise InputError(f"{value!r:.60} is not a log-probability: a number of nats, 0 at most")
     return min(float(value), 0.0)
 

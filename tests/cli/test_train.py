@@ -122,20 +122,7 @@ def test_a_model_that_answers_learns_its_examples_by_heart(
     tmp_path: Path, examples: Path, network: str, backend: str
 ) -> None:
     folder = tmp_path / "model"
-    sizes = (
-        "--layers",
-        1,
-        "--embedding-size",
-        32,
-        "--ffn-size",
-        64,
-        "--dropout",
-        0,
-        "--learning-rate",
-        1e-2,
-        "--batch-size",
-        32,
-    )
+    sizes = "--layers 1 --embedding-size 32 --ffn-size 64 --dropout 0 --learning-rate 0.01 --batch-size 32".split()
     options = ("--network", network, "--steps", 200, "--device", "cpu", "--dtype", "float16")
     assert wug("train", "seq2seq", examples, "-o", folder, *sizes, *options).code == 0
     assert model_spec(str(folder)).kind == backend
@@ -245,16 +232,10 @@ def test_models_of_epochs_are_kept_when_asked_for_and_tests_skip_epochs(tmp_path
 @pytest.mark.parametrize("network", ["t5", "lstm"])
 def test_patience_ends_a_training_whose_results_do_not_rise(tmp_path: Path, examples: Path, network: str) -> None:
     options = (
+        *"--learning-rate 1e-7 --batch-size 16 --epochs 9 --suite".split(),
+        examples / "test.src",
         "--network",
         network,
-        "--learning-rate",
-        1e-7,
-        "--batch-size",
-        16,
-        "--epochs",
-        9,
-        "--suite",
-        examples / "test.src",
     )
     said = train("seq2seq", examples, tmp_path / "model", *options, "--patience", 1)
     assert said.code == 0, said.err
@@ -307,23 +288,8 @@ def test_options_of_a_network_that_another_does_not_have_are_refused(tmp_path: P
 
 
 def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None:
-    import json
-
-    given = (
-        "-o",
-        tmp_path / "m",
-        "--network",
-        "lstm",
-        "--steps",
-        1,
-        "--batch-size",
-        2,
-        "--embedding-size",
-        8,
-        "--device",
-        "cpu",
-    )
-    assert wug("train", "seq2seq", examples, *given).code == 0
+    given = "--network lstm --steps 1 --batch-size 2 --embedding-size 8 --device cpu".split()
+    assert wug("train", "seq2seq", examples, "-o", tmp_path / "m", *given).code == 0
     recipe = json.loads((tmp_path / "m" / "training" / "recipe.json").read_text(encoding="utf-8"))
     expected = {"layers": 2, "ffn_size": 512, "learning_rate": 1e-3, "optimiser": "adamw"}
     assert expected.items() <= recipe.items()
@@ -331,8 +297,6 @@ def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None
 
 
 def test_an_lstm_begins_and_attends_as_it_is_told(tmp_path: Path, examples: Path) -> None:
-    import json
-
     from wug.models.attention_lstm import ATTENTIONS, STARTS, load_attention_lstm
     from wug.train.options import KINDS
 

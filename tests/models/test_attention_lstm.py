@@ -19,13 +19,7 @@ from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.opening import model_spec, open_model
 from wug.models import attention_lstm as backend
-from wug.models.attention_lstm import (
-    AttentionShape,
-    load_attention_lstm,
-    network,
-    save_attention_lstm,
-    source_numbers,
-)
+from wug.models.attention_lstm import AttentionShape, load_attention_lstm, network, save_attention_lstm, source_numbers
 from wug.models.attention_lstm.network import AttentionLSTM
 from wug.models.spec import ModelSpec
 

@@ -506,10 +506,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(monkeypatch: pytest.Monkey
     monkeypatch.setattr("wug.models.endpoint.client.MAX_ANSWER_BYTES", 2**20)
 
     parts = [b"HTTP/1.1 200 OK\r\n\r\n", *[b" " * 2**16] * 99]
-    with (
-        serving(lambda body: (-1, {}, iter(parts))) as server,
-        pytest.raises(ModelError, match="more than 1 MiB"),
-    ):
+    with serving(lambda body: (-1, {}, iter(parts))) as server, pytest.raises(ModelError, match="more than 1 MiB"):
         client(server, timeout=60).post_all("/completions", [{}])
 
 

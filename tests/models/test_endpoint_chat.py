@@ -179,9 +179,7 @@ def test_a_host_that_only_chats_cannot_score_sentences(served: tuple[FakeServer,
     model.chat.check(LABELS)
 
 
-def test_open_turns_whose_values_are_not_those_of_written_tokens_are_refused(
-    served: tuple[FakeServer, Served],
-) -> None:
+def test_open_turns_whose_values_are_not_those_of_written_tokens_are_refused(served: tuple[FakeServer, Served]) -> None:
     def cooled(body: dict[str, Any]) -> Any:
         found = served[1].chat(body)
         for one in found["choices"][0].get("logprobs", {"content": []})["content"]:
@@ -352,8 +350,7 @@ def test_a_server_without_either_route_is_refused_at_load() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "text"),
-    [({"content": "A"}, "A"), ({"content": None, "refusal": "No."}, ""), ({"content": " "}, " ")],
+    ("message", "text"), [({"content": "A"}, "A"), ({"content": None, "refusal": "No."}, ""), ({"content": " "}, " ")]
 )
 def test_the_text_of_an_answer(message: dict[str, Any], text: str) -> None:
     assert read_chat({"choices": [{"message": message}]}) == text

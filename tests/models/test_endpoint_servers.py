@@ -86,12 +86,7 @@ GATEWAY = "ask it itself, not a gateway before it"
             "--max-logprobs 1 or more",
         ),
         ("vllm", choice(None, prompt_logprobs=[None, None, None]), "None for token 2", f"vLLM gives.*{GATEWAY}"),
-        (
-            "sglang",
-            choice(written_only([" more"], [-0.5])),
-            "' more'",
-            f"SGLang gives them.*{GATEWAY}",
-        ),
+        ("sglang", choice(written_only([" more"], [-0.5])), "' more'", f"SGLang gives them.*{GATEWAY}"),
         ("sglang", choice(None), "no log-probabilities of tokens", f"SGLang gives them.*{GATEWAY}"),
         (
             "llamacpp",

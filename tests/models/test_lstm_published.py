@@ -152,10 +152,7 @@ def test_the_first_word_of_the_text_has_no_probability(tmp_path: Path) -> None:
     (tmp_path / "made.tab").write_text("\n".join([HEADER, *rows]), encoding="utf-8")
     (tmp_path / "made.text").write_text(f"{text}\n", encoding="utf-8")
     (outcome,) = judged(tmp_path / "made.tab", load(Cells(WORDS).save(tmp_path))).values()
-    assert (outcome.value, outcome.detail["why"]) == (
-        None,
-        "the model gives no log-probability for one of the targets",
-    )
+    assert (outcome.value, outcome.detail["why"]) == (None, "the model gives no log-probability for one of the targets")
 
 
 def test_line_aligned_files_go_on_from_their_own_text(tmp_path: Path) -> None:

@@ -312,11 +312,7 @@ def test_an_answer_is_stopped_where_it_is_longer_than_any_right_one(made: Maker,
             assert noticed([answer], "longer than any right answer") == (len(words) > most + 1)
             assert noticed([answer], "cut off") == (len(words) <= most + 1 and noticed([asked], "cut off"))
     mixed = model.generate([sources[0], Source(sources[0], 1), Source(sources[0], 2)])
-    assert mixed == [
-        whole[0],
-        *model.generate([Source(sources[0], 1)]),
-        *model.generate([Source(sources[0], 2)]),
-    ]
+    assert mixed == [whole[0], *model.generate([Source(sources[0], 1)]), *model.generate([Source(sources[0], 2)])]
 
 
 def test_a_bound_in_words_holds_where_a_word_is_many_tokens(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_of_a_set_the_parts_are_wanted_that_a_recipe_names(tmp_path: Path, monke
     monkeypatch.setenv("WUG_DATA", str(tmp_path))
     plan = Planner(read("kim2020"), tmp_path / "work", small=False).plan([1], ["gen"])
     assert missing_data_message(plan.absent).splitlines()[1].split() == [
-        *("wug", "data", "get", "cogs/train.tsv", "cogs/test.tsv", "cogs/gen.tsv"),
+        *("wug", "data", "get", "cogs/train.tsv", "cogs/test.tsv", "cogs/gen.tsv")
     ]
     (folder,) = {step.output.parent for step in plan.absent}
     (trained,) = (step for step in plan.steps if step.name == "lstm-cogs-train.tsv-1")

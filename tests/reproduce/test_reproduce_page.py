@@ -55,14 +55,7 @@ ROWS = [
 
 def test_the_table_of_the_page_has_a_heading_for_each_test_and_no_empty_column_of_seeds() -> None:
     made = table(ROWS)
-    assert [column.name for column in made.columns] == [
-        "model",
-        "published",
-        "here",
-        "95% interval",
-        "difference",
-        "n",
-    ]
+    assert [column.name for column in made.columns] == ["model", "published", "here", "95% interval", "difference", "n"]
     assert [(heading, len(rows)) for heading, rows in made.groups] == [
         ("task", 2),
         ("depth", 1),
@@ -76,11 +69,7 @@ def test_each_model_has_a_chart_with_the_published_dots_first() -> None:
     only, parts = comparison_figures(ROWS)  # b has no value of ours
     assert only.title == "a"
     found = [(record["test"], record["found"], record["value"]) for record in only.records]
-    assert found == [
-        ("task", "published", 0.5),
-        ("task", "here", 0.75),
-        ("depth", "here", 0.25),
-    ]
+    assert found == [("task", "published", 0.5), ("task", "here", 0.75), ("depth", "here", 0.25)]
     assert parts.title == "Depth, in parts"
     assert [(record["part"], record["model"], record["value"]) for record in parts.records] == [("3", "a", 0.2)]
 

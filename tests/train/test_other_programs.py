@@ -26,22 +26,8 @@ SUBJECTS = ("The cat", "A dog", "The old man", "My aunt")
 PREDICATES = ("sleeps.", "saw a bird.", "ran.", "left him.")
 SENTENCES = [f"{subject} {predicate}" for subject, predicate in itertools.product(SUBJECTS, PREDICATES)]
 SCORED = ["The cat saw a bird.", "My aunt ran.", "Dogs  bark at naïve cats", "Ran."]
-TINY = (
-    "--layers",
-    1,
-    "--embedding-size",
-    16,
-    "--ffn-size",
-    16,
-    "--batch-size",
-    4,
-    "--steps",
-    40,
-    "--learning-rate",
-    2e-2,
-    "--device",
-    "cpu",
-)
+SIZES = "--layers 1 --embedding-size 16 --ffn-size 16 --batch-size 4"
+TINY = f"{SIZES} --steps 40 --learning-rate 0.02 --device cpu".split()
 CAUSAL, MASKED = ("trained-causal", "wug-causal"), ("trained-masked", "wug-masked")
 
 

@@ -107,11 +107,7 @@ MAX_LENGTH = Option(
     least=1,
 )
 BATCH = Option(
-    "batch",
-    int,
-    None,
-    "tokens computed at a time, including room for outputs; default: depends on the device",
-    least=1,
+    "batch", int, None, "tokens computed at a time, including room for outputs; default: depends on the device", least=1
 )
 TEMPLATE = Option(
     "template", str, "{source} ->", r"the prompt, with {source} and perhaps {answer} in it; \n is a line break"

@@ -204,7 +204,7 @@ CONFIGURED = tuple(name for name in TrainingConfig.__slots__ if name != "clip")
 """The options that are fields of TrainingConfig."""
 
 
-def _options(kind: str, help: Mapping[str, str] | None = None, **defaults: Any) -> tuple[Option, ...]:
+def _options(kind: str, help: Mapping[str, str], **defaults: Any) -> tuple[Option, ...]:
     """The options of a kind of models, with its own defaults and help texts."""
     types = get_type_hints(Training)
     return tuple(
@@ -212,7 +212,7 @@ def _options(kind: str, help: Mapping[str, str] | None = None, **defaults: Any) 
             item.name,
             _values_of(types[item.name]),
             defaults.get(item.name, item.default),
-            (help or {}).get(item.name, item.metadata["help"]),
+            help.get(item.name, item.metadata["help"]),
             item.metadata.get("least"),
             item.metadata.get("most"),
         )
@@ -224,12 +224,11 @@ def _options(kind: str, help: Mapping[str, str] | None = None, **defaults: Any) 
 def _values_of(hint: Any) -> Kind:
     """The type of an option: the words of a Literal, or the type that is not None."""
     arguments = get_args(hint)
-    if NoneType in arguments:
-        return next(type_ for type_ in arguments if type_ is not NoneType)
-    return arguments or hint
+    types: Kind = next((part for part in arguments if part is not NoneType), hint)
+    return types if NoneType in arguments or not arguments else arguments
 
 
-_TRANSFORMER = {
+_TRANSFORMER: Mapping[str, Any] = {
     "vocab": 8192,
     "context_length": 256,
     "batch_size": 256,
@@ -241,8 +240,8 @@ _TRANSFORMER = {
     "dropout": 0.0,
 }
 KINDS: Mapping[str, tuple[Option, ...]] = {
-    "causal": _options("causal", ffn_size=672, **_TRANSFORMER),
-    "masked": _options("masked", ffn_size=384, **_TRANSFORMER),
+    "causal": _options("causal", {}, ffn_size=672, **_TRANSFORMER),
+    "masked": _options("masked", {}, ffn_size=384, **_TRANSFORMER),
     "lstm": _options(
         "lstm",
         help={"ffn_size": "number of cells, projected to the embedding size if that differs"},

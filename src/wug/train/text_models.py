@@ -133,10 +133,7 @@ class CausalTask(TextTask):
 
         bos = tokenizer.bos_token_id
         config = LlamaConfig(
-            **rotary_sizes(tokenizer, shape),
-            tie_word_embeddings=True,
-            bos_token_id=bos,
-            eos_token_id=bos,
+            **rotary_sizes(tokenizer, shape), tie_word_embeddings=True, bos_token_id=bos, eos_token_id=bos
         )
         super().__init__(tokenizer, bos, LlamaForCausalLM(config), **material)
 

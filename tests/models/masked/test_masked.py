@@ -109,10 +109,7 @@ def test_the_other_ways_of_masking_equal_plain_passes(tiny_model: Maker, metric:
         assert_same(scored.logprobs, plain.logprobs(text, metric))
 
 
-@pytest.mark.parametrize(
-    ("architecture", "metric"),
-    share(product(["bert", "roberta", "xlm-roberta"], ALL_METRICS), 4),
-)
+@pytest.mark.parametrize(("architecture", "metric"), share(product(["bert", "roberta", "xlm-roberta"], ALL_METRICS), 4))
 def test_scores_equal_one_plain_pass_for_each_masked_copy(tiny_model: Maker, architecture: str, metric: str) -> None:
     folder = tiny_model(architecture)
     plain = Plain(folder)

@@ -13,6 +13,7 @@ from pathlib import Path
 from wug.errors import InputError
 from wug.families import predictions as readers
 from wug.families.cogs.read import GoldLine
+from wug.record_tables import HYPOTHESIS
 
 
 def read_predictions(path: Path, gold: Sequence[GoldLine]) -> tuple[list[str], list[str]]:
@@ -21,7 +22,7 @@ def read_predictions(path: Path, gold: Sequence[GoldLine]) -> tuple[list[str], l
     warnings: list[str] = []
     if readers.names_columns(lines):
         rows = readers.read_named(path)
-    elif "\t" in lines[0] and not readers.FAIRSEQ.fullmatch(lines[0]):
+    elif "\t" in lines[0] and not HYPOTHESIS.fullmatch(lines[0]):
         rows = _unnamed_columns(lines, path, gold, warnings)
     elif lines[0].startswith('"'):
         raise InputError(

@@ -13,13 +13,7 @@ from wug.errors import InputError, MissingExtra, ModelError, first_line
 from wug.files import read_object, user_path
 from wug.models.decoding import outputs
 from wug.models.decoding.conditional_scoring import END as SCORE_END
-from wug.models.decoding.conditional_scoring import (
-    SOURCE,
-    ScorerInfo,
-    SourceScorer,
-    TokenLimits,
-    refuse_unused,
-)
+from wug.models.decoding.conditional_scoring import SOURCE, ScorerInfo, SourceScorer, TokenLimits, refuse_unused
 from wug.models.decoding.outputs import Decoded
 from wug.models.huggingface.devices import halving, pick_device
 from wug.models.lstm import weights as lstm_weights

@@ -125,11 +125,7 @@ class EndpointGenerator:
         self._bound: int | None = options["max_length"]
         self._server = server
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
-        self.options = {
-            "mode": "generate",
-            **signature(options, self._template, self._stop),
-            **declared_options(spec),
-        }
+        self.options = {"mode": "generate", **signature(options, self._template, self._stop), **declared_options(spec)}
         self.chunk = REQUESTS_PER_CONNECTION * server.threads
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
@@ -161,10 +157,7 @@ class EndpointGenerator:
 
 
 TRAITS = Traits(
-    verbatim_names=True,
-    remote=True,
-    to_score="Open it without mode=generate",
-    to_generate="Open it with mode=generate",
+    verbatim_names=True, remote=True, to_score="Open it without mode=generate", to_generate="Open it with mode=generate"
 )
 """With mode=generate it returns text."""
 OPTIONS = (
@@ -172,10 +165,7 @@ OPTIONS = (
     Option("mode", ("score", "generate"), "score", "generate is for suites that need text"),
     Option("key", str, None, "the environment variable with the key; default: OPENAI_API_KEY, if it is set"),
     Option(
-        "bos",
-        str,
-        None,
-        "a BOS token to put before every text, such as <|endoftext|>; default: what the server does",
+        "bos", str, None, "a BOS token to put before every text, such as <|endoftext|>; default: what the server does"
     ),
     Option(
         "tokenizer",

@@ -52,11 +52,7 @@ class EndpointChat:
     """What a server does with chats; also its `ChatFormat`."""
 
     def __init__(
-        self,
-        server: Server,
-        echo_format: EchoFormat | ModelError,
-        tokenizer: ChatTemplate | None,
-        tolerance: float,
+        self, server: Server, echo_format: EchoFormat | ModelError, tokenizer: ChatTemplate | None, tolerance: float
     ) -> None:
         self._server, self._tokenizer, self._tolerance = server, tokenizer, tolerance
         self._echo_format = echo_format if isinstance(echo_format, EchoFormat) else None
