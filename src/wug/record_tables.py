@@ -109,6 +109,32 @@ def read_table(
     return _delimited(path, lines, skipped, header, problems, quoted)
 
 
+def split_rows(path: Path, text: str, skipped: int = 0, *, quoted: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """The line and the fields of each row of a delimited text, which follows `skipped` lines of its file."""
+    delimiter = _delimiter(text.split("\n", 1)[0])
+    if '"' not in text and "\r" not in text:
+        for number, found in enumerate(_LINE.finditer(text), skipped + 1):
+            yield number, found[0].split(delimiter)
+        return
+    # The csv module counts lines itself, since a quoted field may span several. Strict, to report stray quotes.
+    reader = csv.reader(
+        (found[0] for found in _ENDED_LINE.finditer(text)),
+        delimiter=delimiter,
+        strict=True,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+    )
+    try:
+        for row in reader:
+            yield reader.line_num + skipped, row
+    except csv.Error as error:
+        raise InputError(
+            f"{error}. A field that begins with a quotation mark must be quoted as a whole, with the marks inside "
+            'it doubled: "She said ""hello"" ."',
+            file=path,
+            place=f"line {reader.line_num + skipped}",
+        ) from None
+
+
 def need(header: Sequence[str], columns: Sequence[str]) -> ProblemList:
     """One error per column that is missing from a header."""
     problems = ProblemList()
@@ -230,11 +256,11 @@ _ENDED_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 def _delimited(
     path: Path, text: str, skipped: int, header: tuple[str, ...], problems: ProblemList, quoted: bool
 ) -> RecordTable:
-    named = header or tuple(name.strip() for name in next(_rows(path, text, skipped, quoted))[1])
+    named = header or tuple(name.strip() for name in next(split_rows(path, text, skipped, quoted=quoted))[1])
     problems += _repeated(named)
 
     def rows() -> Iterator[tuple[int, list[str]]]:
-        for line, row in islice(_rows(path, text, skipped, quoted), 0 if header else 1, None):
+        for line, row in islice(split_rows(path, text, skipped, quoted=quoted), 0 if header else 1, None):
             if "".join(row).strip():
                 yield line, row
 
@@ -246,31 +272,6 @@ def _delimited(
         else:
             problems.error(f"line {line}", f"{plural(len(row), 'field')}{expected}")
     return RecordTable(named, DelimitedRecords(named, rows, complete), problems)
-
-
-def _rows(path: Path, text: str, skipped: int, quoted: bool) -> Iterator[tuple[int, list[str]]]:
-    delimiter = _delimiter(text.split("\n", 1)[0])
-    if '"' not in text and "\r" not in text:
-        for number, found in enumerate(_LINE.finditer(text), skipped + 1):
-            yield number, found[0].split(delimiter)
-        return
-    # The csv module counts lines itself, since a quoted field may span several. Strict, to report stray quotes.
-    reader = csv.reader(
-        (found[0] for found in _ENDED_LINE.finditer(text)),
-        delimiter=delimiter,
-        strict=True,
-        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-    )
-    try:
-        for row in reader:
-            yield reader.line_num + skipped, row
-    except csv.Error as error:
-        raise InputError(
-            f"{error}. A field that begins with a quotation mark must be quoted as a whole, with the marks inside "
-            'it doubled: "She said ""hello"" ."',
-            file=path,
-            place=f"line {reader.line_num + skipped}",
-        ) from None
 
 
 def _json_lines(text: str) -> RecordTable:

@@ -121,7 +121,8 @@ def test_a_wide_table_is_recognised_and_others_are_not() -> None:
         ("item,condition,a\n1,x,one,two\n", "line 2: has 4 fields, but the header has 3"),
         ("item,condition,a,\n1,x,one,two\n", "line 1: column 4 has no name: name it, or -S ignore=4"),
         ("item,condition,item_id,a\n1,x,1,one\n", "line 1: column 'item' is repeated"),
-        ('item,condition,a\n1,x,"one\n', "line 2: not valid CSV: unexpected end of data"),
+        ('item,condition,a\n1,x,"one\n', "line 2: unexpected end of data. A field that begins with a "
+         'quotation mark must be quoted as a whole, with the marks inside it doubled: "She said ""hello"" ."'),
         ("# name: a\n# name: b\nitem,condition,a\n1,x,one\n", "line 2: name is repeated"),
         ("# prediction:\nitem,condition,a\n1,x,one\n", "line 1: prediction is empty. Write a value after the colon, "
          "or remove the line"),

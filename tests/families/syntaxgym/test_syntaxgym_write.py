@@ -136,8 +136,8 @@ def test_a_suite_is_written_only_in_known_forms(tmp_path: Path) -> None:
         ("item_number,condition_name,region_number,content,content\n", "line 1: column 'content' is repeated"),
         ("item_number,condition_name,region_number,content\n1,a,1\n", "line 2: has 3 fields, but the header has 4"),
         ("item_number,condition_name,region_number,content\n1,a,x,b\n", "line 2: region_number must be a whole number"),
-        ('item_number,condition_name,region_number,content\n1,a,1,"b', "line 2: not valid CSV"),
-        ('item_number,condition_name,region_number,content\n1,a,1,"b"c\n', "line 2: not valid CSV"),
+        ('item_number,condition_name,region_number,content\n1,a,1,"b', "line 2: unexpected end of data"),
+        ('item_number,condition_name,region_number,content\n1,a,1,"b"c\n', "line 2: ',' expected after"),
         ("item_number,condition_name,region_number,content\n", "region_meta: must be an object"),
         (
             "item_number,condition_name,region_number,region_name,content\n1,a,1,x,b\n1,c,1,y,d\n",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite
 from wug.families.syntaxgym.suite import SUMMARY, circuit
-from wug.files import iterate_lines
+from wug.problems import refuse_errors
+from wug.record_tables import read_table
 from wug.types import Outcome
 
 COLUMNS = ["model", "suite", "item", "correct"]
@@ -26,14 +26,13 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     for path in files:
         runs: dict[str, dict[str, ImportedSuite]] = {}
         seen: set[tuple[str, ...]] = set()
-        for number, row in enumerate(csv.reader(iterate_lines(path)), 1):
-            place = f"line {number}"
-            if number == 1 or not row:
-                continue
-            if len(row) != len(COLUMNS) or row[3] not in VALUES or not row[2].isdecimal():
-                message = f"{','.join(row)!r}: a row is a model, a suite, the number of an item, and True or False"
+        table = read_table(path)
+        refuse_errors(table.problems, path)
+        for place, fields in table.records:
+            model, name, item, correct = (fields[column] for column in COLUMNS)
+            if correct not in VALUES or not item.isdecimal():
+                message = f"{model},{name},{item},{correct}: item is a number, and correct is True or False"
                 raise InputError(message, file=path, place=place)
-            model, name, item, correct = row
             if (model, name, item) in seen:
                 raise InputError(f"item {item} of {name} is there twice for {model}", file=path, place=place)
             seen.add((model, name, item))
@@ -43,8 +42,8 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
         if not runs:
             raise InputError("the table has no rows", file=path)
         for model, suites in runs.items():
-            named = model.rstrip("_")
-            yield ImportedRun(named, "", "syntaxgym", "syntactic-generalization 2020", [path], list(suites.values()))
+            tests = list(suites.values())
+            yield ImportedRun(model.rstrip("_"), "", "syntaxgym", "syntactic-generalization 2020", [path], tests)
 
 
 def _suite(name: str) -> ImportedSuite:

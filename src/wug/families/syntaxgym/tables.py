@@ -11,18 +11,19 @@ hold its name, its predictions and the other fields of `meta`, even if a spreads
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wug.errors import InputError, suggestion
 from wug.files import read_text, repeated, shortened, table_text
-from wug.formatting import plural
+from wug.formatting import listed, plural
 from wug.problems import ProblemList
+from wug.record_tables import header_of, split_rows
 
 COLUMNS = ("item_number", "condition_name", "region_number", "content")
 """Required columns of a long table; it may have `region_name` and others."""
@@ -55,7 +56,6 @@ class TableColumns(NamedTuple):
     """The parsed header of a table."""
 
     names: tuple[str, ...]
-    delimiter: str
     layout: TableLayout
 
 
@@ -72,14 +72,12 @@ class SuiteTable(NamedTuple):
         items = self.document["items"]
         conditions = len({item_condition["condition_name"] for item in items for item_condition in item["conditions"]})
         regions = [name or number for number, name in self.document["region_meta"].items()]
-        more = f" and {len(regions) - MAX_LISTED_REGIONS} more" if len(regions) > MAX_LISTED_REGIONS else ""
         what = "a wide table" if self.layout == "wide" else "a table with one row per region"
         counts = f"{plural(conditions, 'condition')} × {plural(len(items), 'item')}"
-        listed = ", ".join(shortened(name, 40) for name in regions[:MAX_LISTED_REGIONS])
-        if self.left_out:
-            more += f" (left out: {', '.join(self.left_out)})"
+        named = listed((shortened(name, 40) for name in regions), MAX_LISTED_REGIONS)
+        left_out = f" (left out: {', '.join(self.left_out)})" if self.left_out else ""
         predictions = plural(len(self.document["predictions"]), "prediction")
-        understood = f"read as {what}: {counts}, regions {listed}{more}; {predictions}"
+        understood = f"read as {what}: {counts}, regions {named}{left_out}; {predictions}"
         if self.layout == "long" or not items:
             return understood
         first = items[0]["conditions"][0]["regions"]
@@ -124,17 +122,12 @@ def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_
 
 
 def _columns(first: str) -> TableColumns | None:
-    for delimiter in (",", "\t", ";"):
-        try:
-            names = tuple(name.strip() for name in next(csv.reader([first.rstrip("\r")], delimiter=delimiter), []))
-        except csv.Error:
-            continue
-        if set(COLUMNS) <= set(names):
-            return TableColumns(names, delimiter, "long")
-        lower = [name.lower() for name in names]
-        if len(names) > 2 and set(lower) & set(ITEM) and set(lower) & set(CONDITION) and not set(lower) & set(_NAMED):
-            return TableColumns(names, delimiter, "wide")
-    return None
+    names = header_of(first)
+    if set(COLUMNS) <= set(names):
+        return TableColumns(names, "long")
+    lower = {name.lower() for name in names}
+    wide = len(names) > 2 and lower & set(ITEM) and lower & set(CONDITION) and not lower & set(_NAMED)
+    return TableColumns(names, "wide") if wide else None
 
 
 def _why_not(rest: str) -> str:
@@ -151,18 +144,12 @@ def _why_not(rest: str) -> str:
 
 
 def _rows(rest: str, columns: TableColumns, above: int, path: Path, problems: ProblemList) -> list[TableRow]:
-    reader = csv.reader(io.StringIO(rest, newline=""), delimiter=columns.delimiter, strict=True)
     rows: list[TableRow] = []
-    try:
-        next(reader)
-        for row in reader:
-            line = reader.line_num + above
-            if len(row) == len(columns.names):
-                rows.append((line, row))
-            elif any(field.strip() for field in row):
-                problems.error(f"line {line}", f"has {len(row)} fields, but the header has {len(columns.names)}")
-    except csv.Error as error:
-        raise InputError(f"not valid CSV: {error}", file=path, place=f"line {reader.line_num + above}") from None
+    for line, row in islice(split_rows(path, rest, above), 1, None):
+        if len(row) == len(columns.names):
+            rows.append((line, row))
+        elif any(field.strip() for field in row):
+            problems.error(f"line {line}", f"has {len(row)} fields, but the header has {len(columns.names)}")
     return rows
 
 
