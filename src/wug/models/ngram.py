@@ -75,24 +75,24 @@ def read_arpa(path: Path, lines: Sequence[str]) -> Arpa:
     index: dict[str, int] = {}
     sections: list[_Section] = []
     ended = False
-    for number, line in enumerate(lines[first:], first + 1):
-        text = line.strip(" \t\r")
-        if not text:
-            continue
-        if text.startswith("\\") and (text == "\\end\\" or _SECTION.fullmatch(text)):
-            _close(path, sections, counts, number)
-            if text == "\\end\\":
-                ended = True
-                break
-            sections.append(_open(path, text, len(sections), len(counts), number))
-        elif not sections:
-            raise InputError(f"expected \\1-grams:, found {text[:60]!r}", file=path, place=f"line {number}")
-        else:
-            _add(path, sections[-1], text, number, index)
+    try:
+        for number, line in enumerate(lines[first:], first + 1):
+            text = line.strip(" \t\r")
+            if text.startswith("\\") and (text == "\\end\\" or _SECTION.fullmatch(text)):
+                _close(sections, counts)
+                if text == "\\end\\":
+                    ended = True
+                    break
+                sections.append(_open(text, len(sections), len(counts)))
+            elif text and not sections:
+                raise InputError(f"expected \\1-grams:, found {text[:60]!r}")
+            elif text:
+                _add(sections[-1], text, number, index)
+    except InputError as error:
+        raise InputError(error.message, file=path, place=f"line {number}") from None
     if not ended:
-        raise InputError(
-            "ends without \\end\\: the file is incomplete. Copy it again", file=path, place=f"line {len(lines)}"
-        )
+        message = "ends without \\end\\: the file is incomplete. Copy it again"
+        raise InputError(message, file=path, place=f"line {len(lines)}")
     if len(sections) < len(counts):
         raise InputError(f"the header promises \\{len(sections) + 1}-grams:, which is not there", file=path)
     return Arpa(list(index), index, _tables(path, sections, len(index)))
@@ -123,59 +123,50 @@ def _read_counts(path: Path, lines: Sequence[str]) -> tuple[list[int], int]:
     return counts, end
 
 
-def _open(path: Path, text: str, finished: int, orders: int, number: int) -> _Section:
+def _open(text: str, finished: int, orders: int) -> _Section:
     order = int(text[1:].partition("-")[0])
     if order != finished + 1 or order > orders:
         expected = f"\\{finished + 1}-grams:" if finished < orders else "\\end\\"
-        raise InputError(f"expected {expected}, found {text}", file=path, place=f"line {number}")
+        raise InputError(f"expected {expected}, found {text}")
     return _Section(order)
 
 
-def _close(path: Path, sections: list[_Section], counts: list[int], number: int) -> None:
+def _close(sections: list[_Section], counts: list[int]) -> None:
     if sections and len(sections[-1].lines) != counts[len(sections) - 1]:
         order, count = sections[-1].order, len(sections[-1].lines)
-        raise InputError(
-            f"{count:,} {order}-grams end here, where the header promises {counts[order - 1]:,}",
-            file=path,
-            place=f"line {number}",
-        )
+        raise InputError(f"{count:,} {order}-grams end here, where the header promises {counts[order - 1]:,}")
 
 
-def _add(path: Path, section: _Section, text: str, number: int, index: dict[str, int]) -> None:
+def _add(section: _Section, text: str, number: int, index: dict[str, int]) -> None:
     """Parse the line of an n-gram: log-probability, words, and perhaps a back-off weight."""
     fields, order = _GAP.split(text), section.order
-    place = f"line {number}"
     if len(fields) not in (order + 1, order + 2):
-        raise InputError(
-            f"expected a log-probability, {order} word{'s' * (order > 1)} and perhaps a back-off weight, "
-            f"found {text[:80]!r}",
-            file=path,
-            place=place,
-        )
-    logprob = _number(path, fields[0], place)
+        expected = f"a log-probability, {order} word{'s' * (order > 1)} and perhaps a back-off weight"
+        raise InputError(f"expected {expected}, found {text[:80]!r}")
+    logprob = _number(fields[0])
     if logprob > 0:
-        raise InputError(f"{fields[0]} is above 0, so it is not a log-probability", file=path, place=place)
+        raise InputError(f"{fields[0]} is above 0, so it is not a log-probability")
     names = fields[1 : order + 1]
     if order == 1:
         if names[0] in index:
-            raise InputError(f"{names[0]!r} is there already", file=path, place=place)
+            raise InputError(f"{names[0]!r} is there already")
         index[names[0]] = len(index)
     unlisted = [name for name in names if name not in index]
     if unlisted:
-        raise InputError(f"{unlisted[0]!r} is not among the 1-grams", file=path, place=place)
+        raise InputError(f"{unlisted[0]!r} is not among the 1-grams")
     section.ids.append([index[name] for name in names])
     section.logprobs.append(logprob)
-    section.backoffs.append(_number(path, fields[-1], place) if len(fields) == order + 2 else 0.0)
+    section.backoffs.append(_number(fields[-1]) if len(fields) == order + 2 else 0.0)
     section.lines.append(number)
 
 
-def _number(path: Path, text: str, place: str) -> float:
+def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if math.isnan(value) or value == math.inf:
-        raise InputError(f"expected a number, found {text!r}", file=path, place=place)
+        raise InputError(f"expected a number, found {text!r}")
     return value
 
 

@@ -50,12 +50,12 @@ def training_curves(plan: ReproductionPlan) -> Iterator[Figure]:
             points = list(_curve_points(plan, test, networks, field))
             if len({point.x for point in points}) < 2:
                 continue
-            several = any(len(group) > 1 for group in networks)
+            has_seeds = any(len(group) > 1 for group in networks)
             yield curve(
                 f"course-{index}-{field}",
                 _curve_title(row.partition(",")[0], test.metric, field),
                 points,
-                note=INTERVALS_OVER_SEEDS if several else INTERVALS_OVER_ITEMS,
+                note=INTERVALS_OVER_SEEDS if has_seeds else INTERVALS_OVER_ITEMS,
                 x=field,
                 what=test.metric if not test.secondary else "share",
             )
@@ -132,15 +132,16 @@ def table(rows: Sequence[TableRow]) -> TablePart:
     """The table, with a heading per test; parts of a test are shown in charts."""
     rows = [row for row in rows if not row.within]
     hidden = {"test"} if any(row.seeds for row in rows) else {"test", "seeds"}
-    shown = [column for column, name in enumerate(COLUMNS) if name not in hidden]
+    columns = [column for column, name in enumerate(COLUMNS) if name not in hidden]
     tests: dict[str, list[TablePartRow]] = {}
     for row in rows:
         texts = cells(row)
-        tests.setdefault(row.row.strip(), []).append(TablePartRow(tuple(TableCell(texts[column]) for column in shown)))
+        row_cells = tuple(TableCell(texts[column]) for column in columns)
+        tests.setdefault(row.row.strip(), []).append(TablePartRow(row_cells))
     return TablePart(
         id="published",
         title="The paper's table, with computed values",
-        columns=tuple(TableColumn(COLUMNS[column], numeric=COLUMNS[column] in NUMERIC_COLUMNS) for column in shown),
+        columns=tuple(TableColumn(COLUMNS[column], numeric=COLUMNS[column] in NUMERIC_COLUMNS) for column in columns),
         groups=tuple((test, tuple(test_rows)) for test, test_rows in tests.items()),
         note=_intervals(rows),
         style="types",

@@ -198,7 +198,5 @@ def _published(cell: Any) -> PublishedValue | None:
 
 def _frozen(data: Mapping[str, Any]) -> dict[str, Any]:
     """Lists as tuples; strings of arguments as words."""
-    return {
-        key: tuple(value.split()) if key in ARGUMENT_FIELDS else tuple(value) if isinstance(value, list) else value
-        for key, value in data.items()
-    }
+    words = {key: value.split() if key in ARGUMENT_FIELDS else value for key, value in data.items()}
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in words.items()}

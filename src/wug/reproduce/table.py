@@ -208,12 +208,13 @@ def table(rows: Sequence[TableRow]) -> RowTable:
 
 def cells(row: TableRow) -> tuple[str, ...]:
     """The row as text, with as many decimals as the paper."""
+    value = "not yet" if row.pending else ""
     decimals = 3 if row.published is None or round(row.published.value, 3) == row.published.value else 4
     return (
         row.row,
         row.network,
         "" if row.published is None else _with_sd(row.published.value, row.published.sd, decimals),
-        ("not yet" if row.pending else "") if row.value is None else _with_sd(row.value, row.sd, decimals),
+        value if row.value is None else _with_sd(row.value, row.sd, decimals),
         "" if row.low is None or row.high is None else f"[{row.low:.3f}, {row.high:.3f}]",
         "" if row.difference is None else f"{round(row.difference, 2) + 0.0:+.2f}",
         f"{row.n:,}" if row.n else "",

@@ -169,8 +169,8 @@ def _training_file(folder: Path) -> Path:
     if not paths:
         raise InputError("has no train.src (PCFG SET), train.tsv (COGS) or tasks_train_*.txt (SCAN)", file=folder)
     if len(paths) > 1:
-        several = " and ".join(path.name for path in paths)
-        raise InputError(f"has {several}: name the file to train on", file=folder)
+        names_found = " and ".join(path.name for path in paths)
+        raise InputError(f"has {names_found}: name the file to train on", file=folder)
     return paths[0]
 
 

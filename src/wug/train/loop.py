@@ -130,7 +130,8 @@ class _Loop:
         self._average = WeightAverage(task.model, config)
         state = folder.read(task.model, self._optimiser, self._average) or TrainingState(0, (), 0.0)
         self._steps = TrainingSteps(task, self._optimiser, config, compiled=settings.compiled)
-        self._first_step, self._earlier_seconds, self._start_time = state.step, state.seconds, time.monotonic()
+        self._first_step, self._earlier_seconds = state.step, state.seconds
+        self._start_time = time.monotonic()
         self._losses, self._unread = list(state.losses), list["torch.Tensor"]()
         self._best, self._stale = state.best, state.stale
         self._last_report = (state.step, self._start_time)

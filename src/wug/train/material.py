@@ -83,7 +83,8 @@ class _Texts:
         from wug.train.text_models import LSTMTask, WordVocabulary
         from wug.train.vocabulary import frequent_words, word_ids
 
-        training, mode, lowercase = self._training, self._training.words, self._training.lowercase
+        training = self._training
+        mode, lowercase = training.words, training.lowercase
         path = training.output / "training" / "vocab.txt"
         if TrainingFolder(training.output).begun and path.exists():
             names, _ = read_words(path)

@@ -61,12 +61,12 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
 
     def __init__(self, shape: AttentionShape, start: str = "even") -> None:
         super().__init__()
-        hidden, layers, words = shape.hidden, shape.layers, shape.vocabulary
+        hidden, layers = shape.hidden, shape.layers
         self.shape = shape
         # Also between layers, which are therefore separate modules: cuDNN's dropout ignores torch's seed.
         self.dropout = nn.Dropout(shape.dropout)
-        self.source = nn.Embedding(words, shape.width)
-        self.target = nn.Embedding(words, shape.width)
+        self.source = nn.Embedding(shape.vocabulary, shape.width)
+        self.target = nn.Embedding(shape.vocabulary, shape.width)
         # The bias is the weight of one more input, which is one for words and zero for padding: see `read`.
         widths = [shape.width + 1, *[hidden + 1] * (layers - 1)]
         encoder_options: dict[str, bool] = {"bias": False, "bidirectional": True, "batch_first": True}
@@ -77,7 +77,7 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
         self.decoder = nn.ModuleList(nn.LSTMCell(width, hidden) for width in widths)
         self.attention = nn.Linear(hidden, hidden, bias=False) if shape.attention == "general" else nn.Identity()
         self.combine = nn.Linear(2 * hidden, shape.attended, bias=False)
-        self.output = nn.Linear(shape.attended, words)
+        self.output = nn.Linear(shape.attended, shape.vocabulary)
         if shape.tied:
             self.output.weight = self.target.weight
         with torch.no_grad():
@@ -188,7 +188,8 @@ def decode_greedily(
     model: AttentionLSTM, vocabulary: Vocabulary, rows: Sequence[Sequence[int]], limit: int
 ) -> list[Decoded]:
     """Decode each source greedily, up to the end token or to `limit` words."""
-    device, width, end = model.output.bias.device, max(map(len, rows)), vocabulary.end
+    device, end = model.output.bias.device, vocabulary.end
+    width = max(map(len, rows))
     assert end is not None
     source = torch.tensor([[*row, *[vocabulary.index[PAD]] * (width - len(row))] for row in rows], device=device)
     present = torch.arange(width, device=device) < torch.tensor([[len(row)] for row in rows], device=device)
@@ -209,7 +210,8 @@ def decode_greedily(
                 if not len(keep):
                     break
                 if len(keep) < len(active):
-                    active, words, memory, state = active[keep], words[keep], memory.of(keep), state.of(keep)
+                    active, words = active[keep], words[keep]
+                    memory, state = memory.of(keep), state.of(keep)
     return [trim_at_end(row, [end]) for row in outputs.tolist()]
 
 

@@ -225,7 +225,8 @@ class CausalModel:
         return RequestKind(request.reading, bos, after=True, writes=request.generate > 0)
 
     def _plan(self, kind: RequestKind) -> ScoringPlan:
-        engine, reading, bos = self.engine, kind.reading, kind.bos
+        reading, bos = kind.reading, kind.bos
+        engine = self.engine
         cuts = self._boundary == "no" and engine.methods.max_shared_tokens is None
         if reading is None:
             return ScoringPlan(engine, None, None, 1, cuts, bos)

@@ -114,8 +114,8 @@ def _subquery(query: LogprobQuery, low: int, high: int) -> LogprobQuery:
     """The query for the positions `low:high`, counted from there."""
     queries = _between(query.parents, low, high)
     groups = [TokenGroup(g.tokens, g.positions[_between(g.positions, low, high)] - low) for g in query.groups]
-    positions, parents, targets = query.positions[low:high], query.parents[queries] - low, query.targets[queries]
-    return LogprobQuery(positions, parents, targets, groups, query.distribution)
+    parents = query.parents[queries] - low
+    return LogprobQuery(query.positions[low:high], parents, query.targets[queries], groups, query.distribution)
 
 
 def _read_blocks(source: LogitSource, states: torch.Tensor, query: LogprobQuery, send: Send) -> LogprobResult:

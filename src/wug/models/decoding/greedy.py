@@ -129,5 +129,6 @@ def decode(
             selected = torch.tensor(kept_rows, device=ids.device)
             cache.batch_select_indices(selected)
             encoded.last_hidden_state = encoded.last_hidden_state[selected]
-            present, last, rows = present[selected], last[selected], [rows[index] for index in kept_rows]
+            present, last = present[selected], last[selected]
+            rows = [rows[index] for index in kept_rows]
     return outputs

@@ -161,7 +161,9 @@ def _without_bos(server: Server, settings: Mapping[str, Any]) -> EchoFormat:
     shows_bos = begins_with_bos(PROBE, echo)
     tokens = tokens_by_text(PROBE, echo, 1 if shows_bos else 0)
     # A list of all tokens of the prompt leaves none out.
-    hidden_tokens = (None if echo.may_continue else 0) if echo.counted is None else echo.counted - tokens.last
+    hidden_tokens = None if echo.may_continue else 0
+    if echo.counted is not None:
+        hidden_tokens = echo.counted - tokens.last
     if hidden_tokens not in (None, 0, 1) or (hidden_tokens and shows_bos):
         raise InputError(f"it counts {echo.counted} tokens where it shows {tokens.last}")
     echo_format = EchoFormat(settings, shows_bos=shows_bos, hidden_tokens=hidden_tokens)

@@ -143,7 +143,7 @@ class EndpointChat:
         return chat is not None and chat.answers and not chat.plain and not by_tokens
 
     def _write(self, position: int, request: Request) -> ServerRequest[Scored]:
-        chat, text, end = request.conversation, request.text, len(request.text)
+        chat, text = request.conversation, request.text
         settings = {"temperature": 0.0, "max_tokens": request.generate}
         if chat is None or chat.plain:
             path, body = "/completions", {"prompt": _before(chat) + text, **settings}
@@ -152,7 +152,7 @@ class EndpointChat:
 
         def read(answer: object) -> list[Scored]:
             generated = read_chat(answer) if path == CHAT else read_text(answer)[0]
-            return [Scored(text, (end,), (end,), (None,), (generated,))]
+            return [Scored(text, (len(text),), (len(text),), (None,), (generated,))]
 
         return ServerRequest(path, body, text or _before(chat)[-80:], [position], read)
 

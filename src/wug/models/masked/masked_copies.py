@@ -72,7 +72,8 @@ class MaskedPlan:
 
     def batch(self, first: int, last: int, pad: int) -> MaskedBatch:
         """The copies `first:last`, written out."""
-        targets, where, lengths = self.targets, self.order[first:last], self.lengths[first:last]
+        targets = self.targets
+        where, lengths = self.order[first:last], self.lengths[first:last]
         column = np.arange(int(lengths[0]))
         starts = self.sequences.starts[targets.sequences[where], None]
         indices = np.minimum(starts + column, len(self.sequences.flat) - 1)

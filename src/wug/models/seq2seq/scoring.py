@@ -240,7 +240,8 @@ class SpanScorer:
         return None
 
     def _target(self, ids: list[int], first: int, last: int, size: int | None, *, boundary: bool) -> ForcedTarget:
-        tokens, begin, end = self._tokens, 0, len(ids)
+        tokens = self._tokens
+        begin, end = 0, len(ids)
         if size is not None and end > size:  # as much before the word as after it
             begin = min(max(0, (first + last - size) // 2), end - size)
             end = begin + size

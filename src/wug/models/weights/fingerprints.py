@@ -56,14 +56,14 @@ def folder_of(spec: ModelSpec, options: Mapping[str, Any]) -> Folder | None:
     if options["dtype"] == "auto" or options["trust_remote_code"] or options.get("gguf"):
         return None
     path = user_path(spec.name)
-    is_local = path.is_dir() and spec.revision is None
-    is_commit = spec.revision is not None and COMMIT.fullmatch(spec.revision)
-    folder = path if is_local else snapshot(spec) if is_commit else None
+    folder = path if path.is_dir() and spec.revision is None else None
+    if spec.revision is not None and COMMIT.fullmatch(spec.revision):
+        folder = snapshot(spec)
     config = {} if folder is None else _fields(folder / "config.json")
     if folder is None or not config or "quantization_config" in config:
         return None
     adapter = "" if options.get("adapter") is None else f"+{adapter_fingerprint(options['adapter'])}"
-    name = f"{path.resolve().name}@{fingerprint(path)}" if is_local else f"{spec.name}@{spec.revision:.12}"
+    name = f"{path.resolve().name}@{fingerprint(path)}" if folder == path else f"{spec.name}@{spec.revision:.12}"
     return Folder(folder, name + adapter)
 
 
