@@ -39,19 +39,17 @@ def test_a_broken_training_goes_on_as_if_nothing_had_happened(tmp_path: Path, op
         if progress.step > stop:
             raise KeyboardInterrupt
 
-    settings = TrainingSettings(checkpoint_every=stop)
     with pytest.raises(KeyboardInterrupt):
-        train(task(), asked, tmp_path / "broken", settings=settings, report=interrupt)
+        train(task(), asked, tmp_path / "broken", TrainingSettings(checkpoint_every=stop, report=interrupt))
     assert (tmp_path / "broken" / "training" / "checkpoint.pt").exists()
-    ended = train(task(), asked, tmp_path / "broken", settings=settings)
+    ended = train(task(), asked, tmp_path / "broken", TrainingSettings(checkpoint_every=stop))
     np.testing.assert_allclose(ended.losses, whole.losses, rtol=0, atol=1e-6)
     assert len(ended.losses) == 12
 
 
 def test_the_loss_falls(tmp_path: Path) -> None:
-    losses = train(
-        task(), recipe(90), tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)
-    ).losses
+    settings = TrainingSettings(checkpoint_every=0, keep_checkpoint=False)
+    losses = train(task(), recipe(90), tmp_path, settings).losses
     assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
 
 
@@ -62,10 +60,11 @@ def test_patience_ends_a_training_that_gets_no_better(tmp_path: Path) -> None:
         judged.append(epoch)
         return [0.1, 0.5, 0.4, 0.3, 0.9][epoch - 1]
 
-    state = train(task(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), test=judge)
+    settings = TrainingSettings(patience=1, test=judge)
+    state = train(task(), recipe(15), tmp_path, settings)
     assert judged == [1, 2, 3, 4]
     assert state.step == 12  # 24 examples, 8 a step
-    again = train(task(), recipe(15), tmp_path, settings=TrainingSettings(patience=1), test=judge)
+    again = train(task(), recipe(15), tmp_path, settings)
     assert again.step == 12
 
 
@@ -110,12 +109,11 @@ def test_the_last_weights_are_averaged_as_told_even_when_training_was_broken(tmp
             if progress.step == steps:
                 raise KeyboardInterrupt
 
-        settings = TrainingSettings(checkpoint_every=steps)
         if steps < 12:
             with pytest.raises(KeyboardInterrupt):
-                train(taught, recipe(), tmp_path / str(steps), settings=settings, report=stop)
+                train(taught, recipe(), tmp_path / str(steps), TrainingSettings(checkpoint_every=steps, report=stop))
         else:
-            train(taught, recipe(), tmp_path / str(steps), settings=settings)
+            train(taught, recipe(), tmp_path / str(steps), TrainingSettings(checkpoint_every=steps))
         moments.append({name: tensor.clone() for name, tensor in taught.model.state_dict().items()})
     broken = task()
 
@@ -123,16 +121,10 @@ def test_the_last_weights_are_averaged_as_told_even_when_training_was_broken(tmp
         if progress.step >= 11:
             raise KeyboardInterrupt
 
-    settings = TrainingSettings(checkpoint_every=5)
+    interrupted = TrainingSettings(checkpoint_every=1, report=interrupt)
     with pytest.raises(KeyboardInterrupt):
-        train(
-            task(),
-            recipe(average=4),
-            tmp_path / "broken",
-            settings=TrainingSettings(checkpoint_every=1),
-            report=interrupt,
-        )
-    train(broken, recipe(average=4), tmp_path / "broken", settings=settings)
+        train(task(), recipe(average=4), tmp_path / "broken", interrupted)
+    train(broken, recipe(average=4), tmp_path / "broken", TrainingSettings(checkpoint_every=5))
     for name, tensor in broken.model.state_dict().items():
         expected = sum(moment[name].double() for moment in moments) / 4
         torch.testing.assert_close(tensor.double(), expected, rtol=0, atol=1e-6)
@@ -146,14 +138,13 @@ def test_the_model_that_was_judged_best_is_kept(tmp_path: Path) -> None:
         judged.append(epoch)
         return [0.1, 0.5, 0.4, 0.5, 0.9][epoch - 1]
 
-    settings = TrainingSettings(keep_best=lambda: kept.append(judged[-1]))
-    train(task(), recipe(15), tmp_path, settings=settings, test=judge)
+    train(task(), recipe(15), tmp_path, TrainingSettings(test=judge, keep_best=lambda: kept.append(judged[-1])))
     assert kept == [1, 2, 5]
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\x80\x02cos\nsystem\n."])
 def test_a_checkpoint_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
-    train(task(), recipe(2), tmp_path, settings=TrainingSettings(checkpoint_every=1))
+    train(task(), recipe(2), tmp_path, TrainingSettings(checkpoint_every=1))
     (tmp_path / "training" / "checkpoint.pt").write_bytes(content)
     with pytest.raises(ModelError, match=r"checkpoint\.pt: cannot be read .*Delete it to start again") as error:
         train(task(), recipe(3), tmp_path)

@@ -39,7 +39,7 @@ def test_an_lstm_learns_a_small_set_by_heart_and_its_backend_answers(tmp_path: P
     torch.manual_seed(1)
     task = AttentionLSTMTask(examples, SHAPE, batch=40, seed=1, device="cpu")
     recipe = TrainingConfig(steps=250, batch_size=40, learning_rate=1e-2, warmup=10)
-    state = train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
+    state = train(task, recipe, tmp_path, TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
     assert sum(state.losses[-5:]) / 5 < 0.1
     task.save(tmp_path, "float16")
     model: Any = open_model(str(tmp_path), {"device": "cpu"})
@@ -87,7 +87,7 @@ def test_arithmetic_in_half_precision_learns_too(tmp_path: Path) -> None:
     torch.manual_seed(0)
     task = AttentionLSTMTask(tasks(16), SHAPE, batch=16, seed=0, device="cpu")
     recipe = TrainingConfig(steps=25, batch_size=16, learning_rate=1e-2, warmup=2, precision="bfloat16")
-    losses = train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False)).losses
+    losses = train(task, recipe, tmp_path, TrainingSettings(checkpoint_every=0, keep_checkpoint=False)).losses
     assert losses[-1] < 0.8 * losses[0]
 
 
@@ -139,7 +139,7 @@ def test_shared_layers_learn_as_one_and_are_loaded_by_the_backend(tmp_path: Path
     size, size_of_one = (sum(p.numel() for p in one.model.parameters()) for one in (task, single))
     assert size == size_of_one
     recipe = TrainingConfig(steps=150, batch_size=30, learning_rate=1e-2, warmup=10)
-    train(task, recipe, tmp_path, settings=TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
+    train(task, recipe, tmp_path, TrainingSettings(checkpoint_every=0, keep_checkpoint=False))
     task.save(tmp_path, "float32")
     first, last = (task.model.encoder.block[n].layer[0].SelfAttention.q.weight for n in (0, 2))
     assert torch.equal(first, last)

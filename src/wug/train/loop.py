@@ -40,6 +40,11 @@ class TrainingProgress:
         return (self.steps - self.step) / max(self.rate, 1e-9)
 
 
+Report = Callable[[TrainingProgress], None]
+EpochTest = Callable[[int, int], float | None]
+"""Called after each epoch with its number and the step; early stopping waits for its value to rise."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
     """Settings that do not change the loss."""
@@ -49,15 +54,12 @@ class TrainingSettings:
     """Steps; 0 for none but the last."""
     keep_checkpoint: bool = True
     """Whether the checkpoint stays when training is over."""
+    report: Report | None = None
+    test: EpochTest | None = None
     patience: int | None = None
     """Tests in a row that may be no better than the best before training stops; None for any number."""
     keep_best: Callable[[], None] | None = None
     """Called after a test that was better than all before it."""
-
-
-Report = Callable[[TrainingProgress], None]
-EpochTest = Callable[[int, int], float | None]
-"""Called after each epoch with its number and the step; early stopping waits for its value to rise."""
 
 
 class WeightAverage:
@@ -94,21 +96,14 @@ class WeightAverage:
 
 
 def train(
-    task: TrainingTask,
-    config: TrainingConfig,
-    folder: Path,
-    *,
-    settings: TrainingSettings | None = None,
-    report: Report | None = None,
-    test: EpochTest | None = None,
+    task: TrainingTask, config: TrainingConfig, folder: Path, settings: TrainingSettings | None = None
 ) -> TrainingState:
     """Train to the last step, from a checkpoint if there is one, and return the final state.
 
     Every batch and all randomness depend on the seed and the step alone, so a training that was killed and started
     again takes exactly the steps of an uninterrupted one.
     """
-    settings = settings or TrainingSettings()
-    state = _Loop(task, config, TrainingFolder(folder), settings, report, test).run()
+    state = _Loop(task, config, TrainingFolder(folder), settings or TrainingSettings()).run()
     task.model.eval()
     TrainingFolder(folder).write_curve(state.losses)
     return state
@@ -116,16 +111,10 @@ def train(
 
 class _Loop:
     def __init__(
-        self,
-        task: TrainingTask,
-        config: TrainingConfig,
-        folder: TrainingFolder,
-        settings: TrainingSettings,
-        report: Report | None,
-        test: EpochTest | None,
+        self, task: TrainingTask, config: TrainingConfig, folder: TrainingFolder, settings: TrainingSettings
     ) -> None:
-        self._task, self._config, self._folder = task, config, folder
-        self._settings, self._report, self._epoch_test = settings, report, test
+        self._task, self._config = task, config
+        self._folder, self._settings = folder, settings
         self._optimiser = Optimiser(task.model, config, task.rate_factors)
         self._average = WeightAverage(task.model, config)
         state = folder.read(task.model, self._optimiser, self._average) or TrainingState(0, (), 0.0)
@@ -163,8 +152,8 @@ class _Loop:
         writes_checkpoint = bool(settings.checkpoint_every) and step % settings.checkpoint_every == 0
         if step % REPORT_EVERY_STEPS == 0 or writes_checkpoint or epoch_ends:
             self._read_losses(step)
-        if epoch_ends and self._epoch_test is not None:
-            self._test(self._epoch_test, epoch + (step_in_epoch > 0), step)
+        if epoch_ends and settings.test is not None:
+            self._test(settings.test, epoch + (step_in_epoch > 0), step)
             writes_checkpoint = True
         if (writes_checkpoint or self._is_stale) and (step < config.steps or settings.keep_checkpoint):
             self._folder.write(self._task.model, self._optimiser, self._average, self._state(step))
@@ -173,10 +162,10 @@ class _Loop:
         self._losses += _values(self._unread, step)
         last_step, last_time = self._last_report
         now = time.monotonic()
-        if self._report is not None:
+        if self._settings.report is not None:
             recent = self._losses[-REPORT_EVERY_STEPS:]
             rate = (step - last_step) / max(now - last_time, 1e-9)
-            self._report(TrainingProgress(step, self._config.steps, sum(recent) / len(recent), rate))
+            self._settings.report(TrainingProgress(step, self._config.steps, sum(recent) / len(recent), rate))
         self._last_report = step, now
 
     def _test(self, test: EpochTest, epoch: int, step: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from wug import __version__, registry
+from wug import registry
 from wug.errors import InputError, MissingExtra, ModelError
 from wug.train.card import ModelCard
 from wug.train.checkpoint import TrainingFolder, TrainingState
@@ -56,28 +56,19 @@ def run_training(training: Training, output: TrainingOutput) -> TrainingState | 
         f"training {parameters / 1e6:.1f}M parameters for {config.steps:,} steps "
         f"({config.steps / task.steps_per_epoch:.1f} epochs) on {_hardware(training, device)}, {config.precision}"
     )
-    loop_settings = TrainingSettings(
-        training.compiled_on(device),
-        training.checkpoint_every,
-        keep_checkpoint=False,
-        patience=training.patience,
-        keep_best=(lambda: task.save(training.output / "best", training.dtype)) if suites else None,
-    )
-    test = _epoch_test(task, suites, training, device, output) if suites else None
     with output.progress() as report:
-        state = train(task, config, training.output, settings=loop_settings, report=report, test=test)
+        loop_settings = TrainingSettings(
+            training.compiled_on(device),
+            training.checkpoint_every,
+            keep_checkpoint=False,
+            report=report,
+            test=_epoch_test(task, suites, training, device, output) if suites else None,
+            patience=training.patience,
+            keep_best=(lambda: task.save(training.output / "best", training.dtype)) if suites else None,
+        )
+        state = train(task, config, training.output, loop_settings)
     task.save(training.output, training.dtype)
-    card = ModelCard(
-        command=output.command,
-        data=material.description,
-        kind=settings["kind"],
-        unit=settings.get("unit"),
-        parameters=parameters,
-        dtype=training.dtype,
-        device=device,
-        version=__version__,
-    )
-    card.write(training.output, config, state)
+    ModelCard(training, material, output.command, parameters, device).write(config, state)
     folder.finish()
     return state
 
