@@ -161,9 +161,9 @@ def _inferred_format(path: Path, settings: ChoicesSettings) -> str:
 def _groups(record: Record, settings: ChoicesSettings, columns: Mapping[str, str] | None = None) -> dict[str, str]:
     """The groups of a row, from the format's columns, the columns in `GROUPS`, and those that the user names."""
     fields = record.fields
-    own = {name: str(fields[column]) for column, name in (columns or {}).items() if fields.get(column) is not None}
-    named = {name: plain(fields[name]) for name in settings.groups if name in fields}
-    return {name: value for name, value in (own | groups_of(fields) | named).items() if value}
+    known = {name: str(fields[column]) for column, name in (columns or {}).items() if fields.get(column) is not None}
+    chosen = {name: plain(fields[name]) for name in settings.groups if name in fields}
+    return {name: value for name, value in (known | groups_of(fields) | chosen).items() if value}
 
 
 def _option_columns(columns: Collection[str]) -> list[str]:
@@ -176,8 +176,7 @@ def _option_columns(columns: Collection[str]) -> list[str]:
 
 def _table_columns(settings: ChoicesSettings, header: Collection[str]) -> tuple[str, ...]:
     options = settings.options or tuple(_option_columns(header)) or ("option_1", "option_2")
-    named = () if settings.item is None else (settings.item,)
-    return (settings.context, *options, settings.answer, *named)
+    return (settings.context, *options, settings.answer, *filter(None, [settings.item]))
 
 
 def _options(record: Record, settings: ChoicesSettings, problems: ProblemList) -> list[str] | None:

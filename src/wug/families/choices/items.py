@@ -154,8 +154,8 @@ class ChoiceItem(NamedTuple):
 
 def delimited(context: str, choice: str, delimiter: str) -> Candidate:
     """An option after its context and a delimiter; white space at the end of the context becomes part of the option."""
-    kept = context.rstrip()
-    return Candidate(kept, context[len(kept) :] + delimiter + choice, choice)
+    stripped = context.rstrip()
+    return Candidate(stripped, context[len(stripped) :] + delimiter + choice, choice)
 
 
 def candidate(context: str, option: str, join: str) -> Candidate:

@@ -82,14 +82,18 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
     def _requests(self, choices: Sequence[ChoiceItem]) -> list[Request]:
         requests: list[Request] = []
         for choice in choices:
-            alone = [candidate.without_context(self.settings.premise) for candidate in choice.candidates]
-            scored = [*choice.candidates, *(alone if "pmi" in self.settings.links else [])]
+            scored = self._scored(choice)
             if self.settings.tokens == "rest":
                 requests += [candidate.after_context for candidate in scored]
                 requests += [Request(text, (len(text), len(text))) for text in _contexts(scored)]
             else:
                 requests += [candidate.request for candidate in scored]
         return requests
+
+    def _scored(self, choice: ChoiceItem) -> list[Candidate]:
+        """The candidates and, for PMI, each without its context."""
+        alone = [candidate.without_context(self.settings.premise) for candidate in choice.candidates]
+        return [*choice.candidates, *(alone if "pmi" in self.settings.links else [])]
 
     def run(self, model: Scorer) -> Iterator[Row]:
         """One outcome per item, then chance level and ties, and the warnings."""
@@ -108,18 +112,13 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         """The judgements of all linking functions, the first as `accuracy`."""
         detail, settings = _detail(choice), self.settings
         size = len(choice.candidates)
-        both = [*choice.candidates]
-        both += [
-            candidate.without_context(settings.premise) for candidate in choice.candidates if "pmi" in settings.links
-        ]
+        scored = self._scored(choice)
         skipped: dict[str, int] | None = None
         if settings.tokens == "rest":
-            lengths = (len(scored.starts) for scored in answers[len(both) :])
-            skipped = {"": 0, **dict(zip(_contexts(both), lengths, strict=True))}
-        all_measures = [
-            _measure(candidate, scored, skipped) for candidate, scored in zip(both, answers[: len(both)], strict=True)
-        ]
-        measures, alone = all_measures[:size], all_measures[size:]
+            lengths = (len(answer.starts) for answer in answers[len(scored) :])
+            skipped = {"": 0, **dict(zip(_contexts(scored), lengths, strict=True))}
+        measured = [_measure(each, answer, skipped) for each, answer in zip(scored, answers, strict=False)]
+        measures, alone = measured[:size], measured[size:]
         why = next((measure.why for measure in (*measures, *alone) if measure.why), None)
         if why is not None:
             counts.events[why] += 1
@@ -130,10 +129,7 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         verdict = None
         for link in settings.links:
             if link == "pmi":
-                scores = [
-                    with_context.logprob - without_context.logprob
-                    for with_context, without_context in zip(measures, alone, strict=True)
-                ]
+                scores = [with_it.logprob - without.logprob for with_it, without in zip(measures, alone, strict=True)]
             else:
                 scores = [LINKS[link](measure.linked, settings.parameters) for measure in measures]
             best = [index for index, score in enumerate(scores) if score == max(scores)]
@@ -143,8 +139,8 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
             if verdict is None:
                 verdict = right
                 counts.judged(choice, right=right, tied=choice.right in best and len(best) > 1)
-                shown = {} if link == "sum" else {"scores": scores}
-                yield Outcome(choice.item, "accuracy", right, choice.groups, {**detail, **shown, **margin})
+                detail |= {} if link == "sum" else {"scores": scores}
+                yield Outcome(choice.item, "accuracy", right, choice.groups, {**detail, **margin})
                 if self.protocol:
                     yield Outcome(choice.item, FIRST_MAXIMUM.name, first, choice.groups, _source(choice))
             else:

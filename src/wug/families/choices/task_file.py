@@ -198,13 +198,7 @@ def _rows(fields: Fields, path: Path) -> list[Mapping[str, Any]]:
         if not all(isinstance(row, dict) for row in rows):
             raise InputError("write a list of objects", file=data)
         return list(rows)
-    table = read_table(data)
-    refuse_errors(table.problems, data)
-    return (
-        _typed([record.fields for record in table.records])
-        if source.value == "csv"
-        else [record.fields for record in table.records]
-    )
+    return _typed(_table_rows(data)) if source.value == "csv" else _table_rows(data)
 
 
 def _published(fields: Fields, source: TaskField, form: str) -> list[Mapping[str, Any]]:
@@ -213,8 +207,12 @@ def _published(fields: Fields, source: TaskField, form: str) -> list[Mapping[str
     data = hub_data(str(source.value), str(part.value))
     if data is None:
         raise part.error(f"{source.value!r} is on the Hugging Face Hub. Download it, and write {form}")
-    table = read_table(data)
-    refuse_errors(table.problems, data)
+    return _table_rows(data)
+
+
+def _table_rows(path: Path) -> list[Mapping[str, Any]]:
+    table = read_table(path)
+    refuse_errors(table.problems, path)
     return [record.fields for record in table.records]
 
 

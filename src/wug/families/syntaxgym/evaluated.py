@@ -65,8 +65,8 @@ def read_evaluated(
 def _sentences(
     suite: SyntaxGymSuite, problems: ProblemList
 ) -> tuple[dict[str, dict[str, MeasuredSentence]], tuple[str, ...]]:
-    region_metrics, said = suite.region_metrics, suite.head.get("metric")
-    own = None if said is None else region_metrics_of([said] if isinstance(said, str) else said)[0]
+    region_metrics, declared = suite.region_metrics, suite.head.get("metric")
+    primary = None if declared is None else region_metrics_of([declared] if isinstance(declared, str) else declared)[0]
     sentences: dict[str, dict[str, MeasuredSentence]] = {}
     for item in suite.items:
         measured = sentences.setdefault(str(item.number), {})
@@ -75,8 +75,8 @@ def _sentences(
             regions = []
             for region in condition.regions:
                 values = _values(region, region_metrics, f"{place}, region {region.number}", problems)
-                if not isinstance(region.extra.get("metric_value"), dict) and own not in (None, region_metrics[0]):
-                    message = f"metric_value is the {own!r}, but {region_metrics[0]!r} was requested"
+                if not isinstance(region.extra.get("metric_value"), dict) and primary not in (None, region_metrics[0]):
+                    message = f"metric_value is the {primary!r}, but {region_metrics[0]!r} was requested"
                     problems.error(f"{place}, region {region.number}", message)
                 if len(values) < len(region_metrics):
                     region_metrics = region_metrics[:1]  # a single number has only one metric

@@ -119,7 +119,7 @@ def measure(
     """
     slices = _slices(scored, layout, eos)
     pieces = scored.pieces or tuple(scored.text[a:b] for a, b in zip(scored.starts, scored.ends, strict=True))
-    shown = first_texts(scored)
+    texts = first_texts(scored)
     opening = slices[0][0] if slices else 0
     measured = []
     for region, (_, stop), (first, last) in zip(regions, layout.spans, slices, strict=True):
@@ -141,7 +141,7 @@ def measure(
                 tally.add("unknown", f"{oovs[-1]!r} in {where}")
         if not counted and region.text:
             tally.add("tokenless", where)
-        tokens = tuple(zip(shown[first:last], bits, strict=True))
+        tokens = tuple(zip(texts[first:last], bits, strict=True))
         empty = all(value is None for value in bits)
         measured.append(RegionSurprisal(region.number, region.text, values, tuple(oovs), tokens, empty))
     return measured
@@ -224,7 +224,7 @@ def judge(
 
 def _is_empty(sentences: Mapping[str, MeasuredSentence], region: int | str, condition: str) -> bool:
     regions = sentences[condition].regions
-    return all(one.empty for one in (regions if region == WHOLE else regions[int(region) - 1 :][:1]))
+    return all(each.empty for each in (regions if region == WHOLE else regions[int(region) - 1 :][:1]))
 
 
 def _place(region: int | str, condition: str) -> str:

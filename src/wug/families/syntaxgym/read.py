@@ -61,11 +61,11 @@ def inspect_document(
     sound = regions is not None and bool(items) and len(problems.errors) == before
     if "items" in document and not items and len(problems.errors) == before:
         problems.error("items", "the list is empty")
-    named = _condition_names(document.get("items"))
+    conditions = _condition_names(document.get("items"))
     # Without regions and conditions, names in predictions cannot be checked.
-    predictions = _predictions(document.get("predictions", []), regions or {}, named if regions else {}, problems)
+    predictions = _predictions(document.get("predictions", []), regions or {}, conditions if regions else {}, problems)
     if sound:
-        conditions_needed(_conditions_compared(document.get("predictions"), named), items, problems)
+        conditions_needed(_conditions_compared(document.get("predictions"), conditions), items, problems)
     chosen = choices.region_metrics or _metrics(head, problems)
     if problems.errors or regions is None:
         return None
@@ -310,7 +310,7 @@ def _conditions_compared(listed: object, known: Collection[str]) -> dict[int, li
 
 def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[SuiteItem], problems: ProblemList) -> None:
     """Add an error for each condition that a prediction needs and an item lacks, or has misspelt."""
-    every = Counter(condition.name for item in items for condition in item.conditions)
+    counts = Counter(condition.name for item in items for condition in item.conditions)
     misspelt: set[tuple[int | str, str]] = set()
     for index, needed in compared.items():
         for item in items:
@@ -319,7 +319,7 @@ def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[Sui
                 if name in have or (item.number, name) in misspelt:
                     continue
                 # A name that most items have is not a misspelling.
-                if near := nearest(name, [other for other in have if every[other] <= len(items) / 2]):
+                if near := nearest(name, [other for other in have if counts[other] <= len(items) / 2]):
                     misspelt.add((item.number, name))
                     problems.error(
                         f"item {item.number}, condition {near}",

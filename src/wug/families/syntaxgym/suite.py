@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from wug import registry
 from wug.families.suite import ItemSuite
@@ -24,8 +24,7 @@ SUMMARY = "all_predictions"
 _PREDICTION = re.compile(r"prediction_(\d+)(?:/(.+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class PredictionMetric:
+class PredictionMetric(NamedTuple):
     """A metric of one prediction."""
 
     index: int
@@ -66,15 +65,9 @@ _BY_TAG = {
 
 def circuit(name: str, tags: Iterable[str] = ()) -> str | None:
     """The circuit of a suite, from the beginning of its name or from a tag; None if unknown."""
-    named = _CIRCUITS.get(_beginning(name))
-    if named:
-        return named
     titles = {_letters(title): title for title in _CIRCUITS.values()} | _BY_TAG
-    for tag in tags:
-        circuit_name = titles.get(_letters(tag)) or _CIRCUITS.get(_beginning(tag))
-        if circuit_name:
-            return circuit_name
-    return None
+    by_tag = (titles.get(_letters(tag)) or _CIRCUITS.get(_beginning(tag)) for tag in tags)
+    return _CIRCUITS.get(_beginning(name)) or next(filter(None, by_tag), None)
 
 
 def _beginning(name: str) -> str:
@@ -152,15 +145,14 @@ class SyntaxGymSuite(ItemSuite[SuiteItem]):
         for region_metric in self.region_metrics:
             suffix = "" if region_metric == self.region_metrics[0] else f"/{region_metric}"
             by = f" (by the {region_metric} of the tokens)" if region_metric != "sum" else ""
-            several = len(self.predictions) != 1
-            declared.append(Metric(f"all_predictions{suffix}", headline=several, meaning=f"every prediction holds{by}"))
+            headline = len(self.predictions) != 1
+            declared.append(Metric(f"{SUMMARY}{suffix}", headline=headline, meaning=f"every prediction holds{by}"))
             declared += [
                 Metric(f"prediction_{index}{suffix}", meaning=prediction.formula.english(self.regions) + by)
                 for index, prediction in enumerate(self.predictions)
             ]
-            declared += [
-                metric for index in range(len(self.predictions)) for metric in self._effects(index, suffix, by)
-            ]
+            for index in range(len(self.predictions)):
+                declared += self._effects(index, suffix, by)
         return declared
 
     def _effects(self, index: int, suffix: str, by: str) -> Iterator[Metric]:
@@ -179,7 +171,6 @@ class SyntaxGymSuite(ItemSuite[SuiteItem]):
     @property
     def meta(self) -> Mapping[str, Any]:
         """What pages show with the outcomes; `comment` stays in the file."""
-        shown = {key: self.head[key] for key in ("author", "description", "reference") if self.head.get(key)}
         return {
             "regions": {str(number): name for number, name in self.regions.items()},
             "formulas": [
@@ -194,7 +185,7 @@ class SyntaxGymSuite(ItemSuite[SuiteItem]):
             "metric": list(self.region_metrics),
             "tags": self.tags,
             "phenomenon": self.circuit,
-            **shown,
+            **{key: self.head[key] for key in ("author", "description", "reference") if self.head.get(key)},
         }
 
     @property

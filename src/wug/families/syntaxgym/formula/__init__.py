@@ -83,18 +83,12 @@ class Formula:
         for node in _tree.walk(self.tree):
             if isinstance(node, _tree.Relation) and not _tree.is_truth(node.left):
                 left, right = (_tree.value_of(side, value, self.source) for side in (node.left, node.right))
-                compared.append(
-                    ComparedValues(
-                        _tree.canonical(node), left, node.operator, right, _tree.compare(node.operator, left, right)
-                    )
-                )
-        effects = (
-            [(effect.detail, _tree.margin_of(effect.relation, value, self.source)) for effect in self.effects()]
-            if isinstance(self.tree, _tree.Logic)
-            else ()
-        )
+                holds = _tree.compare(node.operator, left, right)
+                compared.append(ComparedValues(_tree.canonical(node), left, node.operator, right, holds))
+        effects = self.effects() if isinstance(self.tree, _tree.Logic) else ()
+        margins = [(effect.detail, _tree.margin_of(effect.relation, value, self.source)) for effect in effects]
         margin = _tree.margin_of(self.tree, value, self.source)
-        return PredictionResult(self.holds(value), margin, tuple(compared), tuple(effects))
+        return PredictionResult(self.holds(value), margin, tuple(compared), tuple(margins))
 
     def effects(self) -> list[PredictedEffect]:
         """The differences that it predicts to be positive; none for an equality or an alternative."""
@@ -140,12 +134,11 @@ def _require_condition(atom: _tree.Atom, conditions: Collection[str], source: st
 def _region(atom: _tree.Atom, regions: Mapping[int, str], source: str) -> int | str:
     if atom.region == _tree.WHOLE or atom.region in regions:
         return atom.region
-    named = [number for number, name in regions.items() if name == atom.region]
-    if len(named) == 1:
-        return named[0]
-    if named:
-        numbers = " and ".join(map(str, named))
-        message = f"regions {numbers} are both named {atom.region!r}: use the number"
+    numbers = [number for number, name in regions.items() if name == atom.region]
+    if len(numbers) == 1:
+        return numbers[0]
+    if numbers:
+        message = f"regions {' and '.join(map(str, numbers))} are both named {atom.region!r}: use the number"
     elif isinstance(atom.region, int):
         message = f"unknown region {atom.region}. Regions are numbered 1 to {len(regions)}"
     else:

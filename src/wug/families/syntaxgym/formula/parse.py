@@ -153,10 +153,14 @@ def _atom(source: str, position: int, region: re.Match[str]) -> _Token:
         raise FormulaError("a ) is missing after this", source, position, columns[1])
     end = condition.end() + 1
     first = region.start(1) + len(region.group(1)) - len(region.group(1).lstrip())
-    known = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else name
-    label = condition.group(1).strip()
-    named = (first, first + len(name))
-    atom = tree.Atom(known, label, start=position, end=end, region_columns=named, condition_columns=columns)
+    atom = tree.Atom(
+        int(name) if name.isascii() and name.isdigit() and len(name) < 10 else name,
+        condition.group(1).strip(),
+        start=position,
+        end=end,
+        region_columns=(first, first + len(name)),
+        condition_columns=columns,
+    )
     return _Token("atom", position, end, atom)
 
 

@@ -30,8 +30,8 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     sentences = by_region.measured(rows, limit=MANY)
     if figure := _figure(result, rows, sentences):
         yield figure
-    if together := tuple(row for row in headlines(result) if prediction_of(row.metric) is None):
-        yield page.EstimatesPart(together)
+    if summaries := tuple(row for row in headlines(result) if prediction_of(row.metric) is None):
+        yield page.EstimatesPart(summaries)
     marked = set().union(*compared_regions(result))
     if split := by_region.result_note(sentences.values(), marked):
         yield page.TextPart(split)
@@ -56,9 +56,9 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
         )
         for name, prediction in predictions
     )
-    whole = page.ItemSample("Item by item", metric, value=None)
+    every_item = page.ItemSample("Item by item", metric, value=None)
     show = partial(item, result=result, marks=compared_regions(result))
-    return page.ItemsView(metric, show, (*failing, whole), size=12, scale=True, sorts=SORTS)
+    return page.ItemsView(metric, show, (*failing, every_item), size=12, scale=True, sorts=SORTS)
 
 
 def example(result: Result, rows: Rows) -> page.LinesPart | None:
@@ -78,7 +78,7 @@ def example(result: Result, rows: Rows) -> page.LinesPart | None:
 
 
 def _sentence(regions: Sequence[ShownRegion], marked: Collection[int]) -> Iterator[Piece]:
-    for index, region in enumerate(one for one in regions if one.content):
+    for index, region in enumerate(region for region in regions if region.content):
         yield Piece(" " * (index > 0))
         yield Piece(region.content, differs=region.number in marked)
 
@@ -131,19 +131,20 @@ def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
     for shown in headlines(result):
         if (prediction := prediction_of(shown.metric)) is None:
             continue
-        known = formula_of(result, prediction.index)
-        source, text = known["source"], known["canonical"] or known["source"]
+        formula: Mapping[str, Any] = dict(enumerate(result.meta.get("formulas") or ())).get(prediction.index, {})
+        source = str(formula.get("source") or "")
+        text = str(formula.get("canonical") or source)
         counts = rows.tally(shown.metric)
         yield page.PredictionCard(
             title=prediction.title,
             metric=shown.metric,
             shown=shown,
-            reading=shown.reading or known["english"],
+            reading=shown.reading or str(formula.get("english") or ""),
             formula=text,
             source=source if "".join(source.split()) != "".join(text.split()) else "",
             passed=counts["true"],
             failed=counts["false"],
-            conditions=tuple(dict.fromkeys(str(condition) for _, condition in _atoms(known))),
+            conditions=tuple(dict.fromkeys(str(condition) for _, condition in _atoms(formula))),
             margins=tuple(_margins(rows, shown.metric)),
         )
 
@@ -155,13 +156,6 @@ def _margins(rows: Rows, metric: str) -> list[page.ItemMargin]:
         if (margin := finite(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
     ]
     return sorted(spread(margins, MARGINS), key=lambda margin: margin.value)
-
-
-def formula_of(result: Result, index: int) -> dict[str, Any]:
-    """Source, canonical form, English and regions of a prediction; empty if unknown."""
-    known: Mapping[str, Any] = dict(enumerate(result.meta.get("formulas") or ())).get(index, {})
-    texts = {key: str(known.get(key) or "") for key in ("source", "canonical", "english")}
-    return {**texts, "regions": known.get("regions")}
 
 
 def compared_regions(result: Result) -> list[frozenset[int]]:
@@ -200,13 +194,9 @@ def item(
     marked = set().union(*(marks if prediction is None else marks[prediction.index : prediction.index + 1]))
     margin = finite(outcome.detail.get("margin"))
     failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
-    split = by_region.item_note(sentences, marked)
-    note = page.TextPart(split) if split else None
-    parts: list[page.ViewPart | None] = [
-        verdicts(outcome),
-        note,
-        _table(f"Item {outcome.item}", sentences, result, marked),
-    ]
+    note = by_region.item_note(sentences, marked)
+    table = _table(f"Item {outcome.item}", sentences, result, marked)
+    parts: list[page.ViewPart | None] = [verdicts(outcome), page.TextPart(note) if note else None, table]
     return page.ItemView(
         note=str(outcome.detail.get("why") or "") if margin is None else f"margin {bits(margin)} bits",
         fails=outcome.value is False,
@@ -223,16 +213,13 @@ def _table(name: str, sentences: Conditions, result: Result, marked: Collection[
     names = by_region.names_of(result, [sentences])
     sign = "Σ" if (region_metric := by_region.metric_of(result)) == "sum" else region_metric
     columns = (page.TableColumn(str(number), small=name, marked=number in marked) for number, name in names.items())
-    rows = tuple(
-        page.TablePartRow((page.TableCell(condition), *_cells(regions, names, sign)))
-        for condition, regions in sentences.items()
-    )
-    return page.TablePart(name, "", (page.TableColumn(""), *columns), (("", rows),), style="tokens")
-
-
-def _cells(regions: Sequence[ShownRegion], names: Mapping[int, str], sign: str) -> list[page.TableCell]:
-    cells = {region.number: _cell(region, sign) for region in regions}
-    return [cells.get(number, page.TableCell()) for number in names]
+    rows = []
+    for condition, regions in sentences.items():
+        cells = {region.number: _cell(region, sign) for region in regions}
+        rows.append(
+            page.TablePartRow((page.TableCell(condition), *(cells.get(number, page.TableCell()) for number in names)))
+        )
+    return page.TablePart(name, "", (page.TableColumn(""), *columns), (("", tuple(rows)),), style="tokens")
 
 
 def _cell(region: ShownRegion, sign: str) -> page.TableCell:
@@ -247,11 +234,10 @@ def _cell(region: ShownRegion, sign: str) -> page.TableCell:
 
 def _pieces(tokens: Tokens, content: str) -> Pieces:
     """The tokens of a region; parts of one character are joined, and their bits added."""
-    together = characters([text for text, _ in tokens])
-    texts = ["".join(text for text, _ in tokens[span.start : span.stop] if text).strip() for span in together]
-    shown = joining(texts, _joined(texts, content))
+    spans = characters([text for text, _ in tokens])
+    texts = ["".join(text for text, _ in tokens[span.start : span.stop] if text).strip() for span in spans]
     pieces = []
-    for span, text in zip(together, shown, strict=True):
+    for span, text in zip(spans, joining(texts, _joined(texts, content)), strict=True):
         known = [value for _, value in tokens[span.start : span.stop] if value is not None]
         bits = sum(known) if known else None
         of = f", {len(span)} parts" if len(span) > 1 else ""
