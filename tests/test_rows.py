@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,8 +19,8 @@ from case_selection import examples
 from wug.errors import InputError, WugError
 from wug.results.queries import table_of
 from wug.results.store import Store
-from wug.rows import PAGE, VALUES, Filter, Order, OutcomeRow, Page, Rows
-from wug.types import Outcome, Result, Value
+from wug.rows import VALUES, Filter, OutcomeRow, Rows
+from wug.types import Outcome, Result
 
 LETTERS = "aAbßSsΣσςéÉİiK\"\\'/%_:|=.$ \n\x00\x7f😀n"
 """Capital and small letters, also such as have several forms, and the marks of JSON, SQL and paths."""
@@ -52,7 +51,6 @@ FILTERS = st.builds(
     value=st.sampled_from([None, None, "true", "false", "none"]),
     group=st.one_of(st.none(), st.tuples(FIELDS, st.sampled_from(["x", "y", 'x"', "É", "", "z"]))),
     text=st.one_of(st.none(), WORDS),
-    order=st.sampled_from(["position", "lowest", "highest"]),
 )
 
 
@@ -73,7 +71,7 @@ class Reference:
     def each(
         self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
     ) -> Iterator[OutcomeRow]:
-        some = self._sorted(filter)[:limit]
+        some = [self.at(place) for place in self.positions(filter)][:limit]
         yield from some if keys is None else only(some, keys)
 
     def numbers(self, filter: Filter, keys: Collection[str]) -> Mapping[str, np.ma.MaskedArray[Any, Any]]:
@@ -99,20 +97,6 @@ class Reference:
     def positions(self, filter: Filter) -> Sequence[int]:
         return [place for place, outcome in enumerate(self.outcomes) if fits(outcome, filter)]
 
-    def page(self, filter: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
-        rows = self._sorted(filter)
-        keys = [_key(row.position, row.outcome.value, filter.order) for row in rows]
-        if before is not None:
-            end = bisect_left(keys, self._bound(before, filter.order))
-            first = max(0, end - size)
-        else:
-            first = 0 if after is None else bisect_right(keys, self._bound(after, filter.order))
-            end = min(len(rows), first + size)
-        found = tuple(rows[first:end])
-        if not found:
-            return Page(())
-        return Page(found, found[0].position if first > 0 else None, found[-1].position if end < len(rows) else None)
-
     def at(self, place: int) -> OutcomeRow:
         if not 0 <= place < len(self.outcomes):
             raise InputError(f"there is no outcome {place}")
@@ -132,22 +116,6 @@ class Reference:
             for place, outcome in enumerate(self.outcomes):
                 self._items.setdefault(outcome.item, []).append(OutcomeRow(place, outcome))
         return tuple(self._items.get(name, ()))
-
-    def groups(self, metric: str, field: str) -> list[Mapping[str, str]]:
-        found: dict[str | None, Mapping[str, str]] = {}
-        for outcome in self.outcomes:
-            if outcome.metric == metric:
-                found.setdefault(outcome.groups.get(field), outcome.groups)
-        return list(found.values())
-
-    def _sorted(self, filter: Filter) -> list[OutcomeRow]:
-        rows = [OutcomeRow(place, outcome) for place, outcome in enumerate(self.outcomes) if fits(outcome, filter)]
-        if filter.order == "position":
-            return rows
-        return sorted(rows, key=lambda row: _key(row.position, row.outcome.value, filter.order))
-
-    def _bound(self, place: int, order: Order) -> tuple[bool, float, int]:
-        return _key(place, None if order == "position" else self.at(place).outcome.value, order)
 
 
 def only(rows: Iterable[OutcomeRow], keys: Collection[str]) -> Iterator[OutcomeRow]:
@@ -190,12 +158,6 @@ def _word(outcome: Outcome) -> str:
     return str(outcome.value).lower() if isinstance(outcome.value, bool) else ""
 
 
-def _key(place: int, value: Value, order: Order) -> tuple[bool, float, int]:
-    if order == "position" or value is None or math.isnan(value):
-        return order != "position", 0.0, place
-    return False, float(value) if order == "lowest" else -float(value), place
-
-
 def stored(outcomes: list[Outcome], folder: str, *, keep: bool = False) -> Rows:
     """The outcomes as they come out of a store, which has others beside them."""
     store = Store(Path(folder) / "store")
@@ -214,7 +176,7 @@ def present(data: Any) -> Any:
 
 
 def told(found: Any) -> Any:
-    """Rows, pages and the like as what can be compared: NaN, which equals nothing, is None in a store."""
+    """Rows and the like as what can be compared: NaN, which equals nothing, is None in a store."""
     match found:
         case OutcomeRow(place, outcome):
             value = None if outcome.value is None or math.isnan(outcome.value) else (type(outcome.value), outcome.value)
@@ -224,17 +186,6 @@ def told(found: Any) -> Any:
             return [told(part) for part in found]
         case _:
             return found
-
-
-def walked(rows: Rows, filter: Filter, size: int) -> list[Any]:
-    """Every page from the first to the last, and back again."""
-    pages = [rows.page(filter, size=size)]
-    while pages[-1].after is not None:
-        pages.append(rows.page(filter, after=pages[-1].after, size=size))
-    back = [pages[-1]]
-    while back[-1].before is not None:
-        back.append(rows.page(filter, before=back[-1].before, size=size))
-    return [(told(page.rows), page.before, page.after) for page in (*pages, *back)]
 
 
 @settings(max_examples=examples(80), deadline=None)
@@ -248,8 +199,6 @@ def test_queries_give_what_a_loop_gives(
         assert store.metrics() == memory.metrics()
         for metric in (*memory.metrics(), "no such check"):
             assert store.tally(metric) == memory.tally(metric)
-            for field in ("half", 'q"uote', "no such field"):
-                assert store.groups(metric, field) == memory.groups(metric, field)
             ours, theirs = store.kinds(metric), memory.kinds(metric)
             assert [(first.groups, places) for first, places in ours] == [(one.groups, some) for one, some in theirs]
         every_key = {key for outcome in outcomes for key in outcome.detail}
@@ -264,12 +213,6 @@ def test_queries_give_what_a_loop_gives(
             keys = data.draw(st.lists(WORDS, max_size=2))
             few = list(only(store.each(filter, keys=keys, limit=size), keys))
             assert told(few) == told(list(memory.each(filter, keys=keys, limit=size)))
-            assert walked(store, filter, size) == walked(memory, filter, size)
-            if outcomes:  # from anywhere, filter or not
-                place = data.draw(st.integers(0, len(outcomes) - 1))
-                for side in ("after", "before"):
-                    here, there = (rows.page(filter, **{side: place}, size=size) for rows in (memory, store))
-                    assert (told(there.rows), there.before, there.after) == (told(here.rows), here.before, here.after)
         for place in range(len(outcomes)):
             row = memory.at(place)
             assert told(store.at(place)) == told(row)
@@ -278,19 +221,6 @@ def test_queries_give_what_a_loop_gives(
         every = [memory.at(place) for place in range(len(outcomes))]
         assert told(store.read(range(len(outcomes))[::-1])) == told(every[::-1])
         assert told(store.same_items(every)) == told(memory.same_items(every))
-
-
-@settings(max_examples=examples(60), deadline=None)
-@given(st.lists(OUTCOMES, min_size=1, max_size=12), FILTERS, st.integers(1, 4))
-def test_pages_there_and_back_have_every_row_that_is_filter_once(
-    outcomes: list[Outcome], filter: Filter, size: int
-) -> None:
-    rows = Reference(outcomes)
-    every = told(list(rows.each(filter)))
-    pages = walked(rows, filter, size)
-    there = -(-len(every) // size) or 1
-    assert [row for page, _, _ in pages[:there] for row in page] == every
-    assert [row for page, _, _ in reversed(pages[there:]) for row in page] == every
 
 
 ROWS = (
@@ -313,22 +243,9 @@ def rows(request: pytest.FixtureRequest, tmp_path: Path) -> Rows:
     return made[request.param]()
 
 
-@pytest.mark.parametrize(("order", "items"), [("position", "12345"), ("lowest", "31425"), ("highest", "14325")])
-def test_outcomes_without_a_value_come_last_and_equal_ones_as_the_suite_has_them(
-    rows: Rows, order: Any, items: str
-) -> None:
-    filter = Filter("margin", order=order)
-    assert "".join(row.outcome.item for row in rows.each(filter)) == items
-    second = rows.page(filter, after=rows.page(filter, size=2).after, size=2)
-    assert "".join(row.outcome.item for row in second.rows) == items[2:4]
-
-
 def test_an_outcome_that_is_not_there_is_an_error(rows: Rows) -> None:
     with pytest.raises(WugError, match="there is no outcome 5"):
         rows.at(5)
-    with pytest.raises(WugError, match="there is no outcome 9"):
-        rows.page(Filter(order="lowest"), after=9)
-    assert rows.page(Filter(), after=9).rows == ()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What views and families see of a result's outcomes: rows that can be filtered, sorted, searched and read by page.
+"""What views and families see of a result's outcomes: rows that can be filtered, searched and read.
 
 `wug.results.queries` implements it.
 """
@@ -7,23 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 
 from wug.errors import InputError
 from wug.types import Outcome
 
-PAGE = 50
-"""Outcomes on a page."""
-Order: TypeAlias = Literal["position", "lowest", "highest"]
-"""The order of the suite, or by value, with missing values last."""
 VALUES = ("true", "false", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which outcomes to read, and in which order."""
+    """Which outcomes to read."""
 
     metric: str | None = None
     value: str | None = None
@@ -32,7 +28,6 @@ class Filter:
     """Field and value."""
     text: str | None = None
     """What the item's name or a text in its details contains; case is ignored."""
-    order: Order = "position"
 
     def __post_init__(self) -> None:
         if self.value is not None and self.value not in VALUES:
@@ -47,17 +42,6 @@ class OutcomeRow:
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some outcomes, and where the pages before and after them begin."""
-
-    rows: tuple[OutcomeRow, ...]
-    before: int | None = None
-    """Pass it as `before` for the previous page; None on the first page."""
-    after: int | None = None
-    """Pass it as `after` for the next page; None on the last page."""
-
-
 class Rows(Protocol):
     """The outcomes of a result as a table."""
 
@@ -70,7 +54,7 @@ class Rows(Protocol):
     def each(
         self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
     ) -> Iterator[OutcomeRow]:
-        """The outcomes that match a filter, in its order; with `keys`, others of their details may be missing."""
+        """The outcomes that match a filter; with `keys`, others of their details may be missing."""
 
     def numbers(self, filter: Filter, keys: Collection[str]) -> Mapping[str, np.ma.MaskedArray[Any, Any]]:
         """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""
@@ -80,9 +64,6 @@ class Rows(Protocol):
 
     def positions(self, filter: Filter) -> Sequence[int]:
         """The positions of the outcomes that match a filter, ascending."""
-
-    def page(self, filter: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
-        """Outcomes in the order of the filter, after the one at a position or before the one at another."""
 
     def at(self, position: int) -> OutcomeRow:
         """The outcome at a position."""
@@ -98,6 +79,3 @@ class Rows(Protocol):
 
     def same_items(self, rows: Sequence[OutcomeRow]) -> list[tuple[OutcomeRow, ...]]:
         """For each row, all outcomes of its item, read together."""
-
-    def groups(self, metric: str, field: str) -> list[Mapping[str, str]]:
-        """The groups of the first outcome for each value of a field."""

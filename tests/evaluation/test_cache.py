@@ -15,7 +15,6 @@ from evaluating import cached
 from wug.errors import ModelError, StoreError
 from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec
-from wug.evaluation.handle import ModelHandle
 from wug.scores import Texts
 from wug.types import Answer, Request, Scored, TextReading
 
@@ -189,13 +188,13 @@ notices = st.sampled_from([(), ("were cut off",), ("are short", "were cut off")]
 
 @given(st.lists(scored()))
 def test_scores_come_back_from_the_cache_as_they_were(block: list[Scored]) -> None:
-    codec, requests = ScoreCodec(ModelHandle.around(CountingScorer())), [Request("")] * len(block)
+    codec, requests = ScoreCodec(), [Request("")] * len(block)
     assert codec.decode(requests, codec.encode(block)) == block
 
 
 @given(st.lists(st.builds(Answer, st.text(st.characters(codec=None), max_size=9), notices)))
 def test_texts_come_back_from_the_cache_as_they_were(block: list[Answer]) -> None:
-    codec, sources = TextCodec(ModelHandle.around(Echo())), [""] * len(block)
+    codec, sources = TextCodec(bounded=False), [""] * len(block)
     assert codec.decode(sources, codec.encode(block)) == block
 
 
@@ -204,7 +203,7 @@ def test_log_probabilities_of_float32_models_are_stored_in_four_bytes_and_come_b
     rows: list[list[float]], end: int
 ) -> None:
     block = [Scored("", tuple(range(len(row))), (end,) * len(row), tuple(row)) for row in rows]
-    codec, requests = ScoreCodec(ModelHandle.around(CountingScorer())), [Request("")] * len(block)
+    codec, requests = ScoreCodec(), [Request("")] * len(block)
     values = codec.encode(block)
     assert codec.decode(requests, values) == block
     tokens = sum(map(len, rows))
@@ -281,7 +280,7 @@ def test_a_database_of_another_program_is_left_as_it_is_whatever_its_tables_are_
 
 
 def test_a_bare_text_has_the_key_that_its_request_has() -> None:
-    codec = ScoreCodec(ModelHandle.around(CountingScorer()))
+    codec = ScoreCodec()
     requests = [
         Request("a b"),
         Request("a b", (0, 1)),

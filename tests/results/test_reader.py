@@ -88,24 +88,8 @@ def test_an_unknown_value_is_refused(reader: RunReader) -> None:
         reader.rows(1).positions(Filter(value="maybe"))
 
 
-def test_pages_go_forth_and_back_over_the_same_rows(reader: RunReader) -> None:
-    wanted = Filter("a")
-    first = reader.rows(1).page(wanted, size=4)
-    assert first.before is None
-    assert first.after is not None
-    second = reader.rows(1).page(wanted, after=first.after, size=4)
-    assert [p.outcome.item for p in second.rows] == ["4", "5", "6", "7"]
-    assert second.after is not None
-    last = reader.rows(1).page(wanted, after=second.after, size=4)
-    assert ([p.outcome.item for p in last.rows], last.after) == (["8", "9"], None)
-    assert second.before is not None
-    back = reader.rows(1).page(wanted, before=second.before, size=4)
-    assert (back.rows, back.before) == (first.rows, None)
-
-
 def test_all_outcomes_of_an_item_are_found_beside_one(reader: RunReader) -> None:
-    page = reader.rows(1).page(Filter("a"), after=5, size=1)
-    every = reader.rows(1).same_item(page.rows[0])
+    every = reader.rows(1).same_item(reader.rows(1).at(6))
     assert [(p.outcome.item, p.outcome.metric) for p in every] == [("3", "a"), ("3", "b")]
 
 
@@ -180,7 +164,6 @@ def test_a_table_that_is_kept_answers_like_one_that_is_not(store: Store, reader:
     for number in (1, 2):
         plain, kept = reader.rows(number), reader.rows(number, keep=True)
         for _ in range(2):
-            assert kept.groups("a", "half") == plain.groups("a", "half")
             for wanted in (Filter("a"), Filter("a", group=("half", "second")), Filter("a", "false", text="word")):
                 for limit in (1, 3):
                     first = list(plain.each(wanted, limit=limit))

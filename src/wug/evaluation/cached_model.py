@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,9 @@ class CachedModel:
 
     def __init__(self, handle: ModelHandle, cache: Cache | None = None, progress: Progress | None = None) -> None:
         self.handle = handle
-        self.id, self.options, self.returns = handle.id, handle.options, handle.returns
+        self.id = handle.id
+        self.options = handle.options
+        self.returns = handle.returns
         self.bounded = handle.returns == "text"
         """Sources with a length bound are accepted; the backend gets the bound if it can use it."""
         self.ordered = handle.ordered
@@ -55,7 +57,7 @@ class CachedModel:
         self._cache = cache if cache is not None and handle.cacheable else Cache()
         self._progress = progress or (lambda done, total: None)
         self._key = cache_key(handle.returns, handle.id, handle.options, handle.given)
-        self._codec: Any = ScoreCodec(handle) if handle.returns == "scores" else TextCodec(handle)
+        self._codec: Any = ScoreCodec() if handle.returns == "scores" else TextCodec(bounded=handle.bounded)
         self._complete = False
         self._prepared: tuple[object, bytes] = (None, b"")
         """The last prepared requests, and their keys."""
@@ -117,7 +119,9 @@ class CachedModel:
         keys = self._codec.keys(requests)
         missing, distinct = self._cache.missing(self._key, keys)
         self.total, self.done = self.total + distinct, self.done + distinct - len(missing)
-        self._prepared, self._missing, self._next = (requests, keys), missing, 0
+        self._prepared = (requests, keys)
+        self._missing = missing
+        self._next = 0
         self._complete = not len(missing)
         if not self._complete:
             _ = self.handle.backend
@@ -129,12 +133,17 @@ class CachedModel:
             self._compute(requests, self._keys(requests), missing if self._prepared[0] is requests else None)
         self._progress(self.done, self.total)
 
-    def pop_warnings(self) -> Iterator[Notice]:
+    def pop_warnings(self) -> list[Notice]:
         """The model's notices about outputs since the last call, with counts and an example."""
-        outputs, warnings, self._outputs, self._warnings = self._outputs, self._warnings, 0, Counter()
-        for text, times in warnings.items():
-            yield Notice(f"{times:,} of {outputs:,} outputs {text} (for example for {self._examples[text]!r})")
-        self._examples = {}
+        of = f"{self._outputs:,} outputs"
+        notices = [
+            Notice(f"{times:,} of {of} {text} (for example for {self._examples[text]!r})")
+            for text, times in self._warnings.items()
+        ]
+        self._outputs = 0
+        self._warnings.clear()
+        self._examples.clear()
+        return notices
 
     def _from_cache(self, requests: Any) -> Any:
         keys = self._keys(requests)
@@ -168,7 +177,8 @@ class CachedModel:
             selected = missing[first : first + size].tolist()
             chunk = requests.take(selected) if plain else [requests[position] for position in selected]
             names = [keys[KEY_BYTES * position : KEY_BYTES * (position + 1)] for position in selected]
-            for positions, values in self._codec.compute(chunk):
+            for positions, outputs in self.handle.stream(chunk):
+                values = self._codec.encode(outputs)
                 rows = [(names[position], value) for position, value in zip(positions, values, strict=True)]
                 self._cache.write(self._key, self.id, rows)
                 self.computed += len(rows)

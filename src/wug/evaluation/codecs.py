@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from hashlib import blake2b
 from itertools import chain, pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
 from wug.evaluation.cache import KEY_BYTES
-from wug.evaluation.handle import ModelHandle
 from wug.scores import Scores, Texts, TokenExtras, texts_of
 from wug.types import Answer, Request, Scored, Source, text_of
 
@@ -22,46 +20,15 @@ OFFSET_TYPES = ("<u1", "<u2", "<u4")
 DOUBLE, EXTRAS = 4, 8
 """Flags in the first byte of a value: float64 log-probabilities, and JSON after the tokens."""
 
-Asked = TypeVar("Asked", Request, str | Source)
-Outputs = TypeVar("Outputs")
 
-
-class Codec(ABC, Generic[Asked, Outputs]):
-    """Keys and values of one kind of output."""
-
-    def __init__(self, handle: ModelHandle) -> None:
-        self._handle = handle
-
-    @abstractmethod
-    def keys(self, requests: Sequence[Asked]) -> bytes:
-        """The cache keys of all requests, `KEY_BYTES` each."""
-
-    @abstractmethod
-    def sort_key(self, request: Asked) -> str:
-        """The sort key of requests before they are sent."""
-
-    def compute(self, requests: Sequence[Asked]) -> Iterator[tuple[Sequence[int], list[bytes]]]:
-        """Send requests to the model; positions and the values to store, as soon as the model has them."""
-        for positions, outputs in self._handle.stream(requests):
-            yield positions, self.encode(outputs)
-
-    @abstractmethod
-    def encode(self, outputs: Sequence[Any]) -> list[bytes]:
-        """The values of outputs."""
-
-    @abstractmethod
-    def decode(self, requests: Sequence[Asked], values: Sequence[bytes]) -> Outputs:
-        """The outputs for some requests, from their values."""
-
-
-class ScoreCodec(Codec[Request, Scores]):
+class ScoreCodec:
     """Log-probabilities of tokens: a flag byte, then start, end and log-probability of each token.
 
     Log-probabilities are stored as float32 if that is exact, as for outputs computed in float32.
     """
 
     def keys(self, requests: Sequence[Request]) -> bytes:
-        """The digests of everything in a request that can change its output."""
+        """The digests of everything in each request that can change its output, `KEY_BYTES` each."""
         contents = map(_content, requests)
         return _digests(f"{text}\0" for text in requests.texts) if isinstance(requests, Texts) else _digests(contents)
 
@@ -105,13 +72,16 @@ class ScoreCodec(Codec[Request, Scores]):
         return replace(joined, texts=texts_of(requests))
 
 
-class TextCodec(Codec[str | Source, list[Answer]]):
+class TextCodec:
     """Generated text: a flag byte, then the text, after JSON with its warnings if there are any."""
+
+    def __init__(self, *, bounded: bool) -> None:
+        self._bounded = bounded
+        """Whether the model stops at the length bound of a source."""
 
     def keys(self, requests: Sequence[str | Source]) -> bytes:
         """The digests of the sources, and of the length bounds for models that stop at them."""
-        bounded = self._handle.bounded
-        bounds = (f"\0{one.max_words}" if bounded and isinstance(one, Source) else "" for one in requests)
+        bounds = (f"\0{one.max_words}" if self._bounded and isinstance(one, Source) else "" for one in requests)
         return _digests(f"{text_of(one)}{bound}" for one, bound in zip(requests, bounds, strict=True))
 
     def sort_key(self, request: str | Source) -> str:

@@ -88,13 +88,7 @@ class DryRun(NamedTuple):
             "requests": self.requests,
             "requests_to_compute": self.requests_to_compute,
             "models": [
-                {
-                    "model": str(estimate.model),
-                    "requests": estimate.requests,
-                    "cached": estimate.cached,
-                    "run": estimate.run,
-                    "error": estimate.error or None,
-                }
+                {**estimate._asdict(), "model": str(estimate.model), "error": estimate.error or None}
                 for estimate in self.models
             ],
         }

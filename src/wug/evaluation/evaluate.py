@@ -126,7 +126,7 @@ def _judge(
 
     def rows() -> Iterator[Row]:
         nonlocal status
-        list(model.pop_warnings())  # drop those of an earlier suite that failed
+        model.pop_warnings()  # drop those of an earlier suite that failed
         judged, noise = task.suite.run(model), model.noise
         try:
             yield from (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import StoreError
@@ -62,36 +62,32 @@ class ProgressReporter:
         self._tell, self._clock = tell, clock
         self._store: Store | None = None
         self._run = 0
-        self._suites = self._judged = self._cached = self._done = self._requests = 0
-        self._started = self._updated = 0.0
+        self._progress = Progress()
 
     def begin(self, store: Store, run: int, suites: int, done: int, requests: int) -> None:
         """Report to a store too from now on; `done` requests are cached."""
-        self._store, self._run, self._suites = store, run, suites
-        self._cached, self._done, self._requests, self._started = done, done, requests, self._clock()
+        self._store, self._run = store, run
+        self._progress = Progress(done, requests, suites=suites, cached=done, started=self._clock())
         self._write()
 
     def computed(self, done: int, requests: int) -> None:
         """Report completed and total requests."""
-        self._done, self._requests = done, requests
+        self._progress = replace(self._progress, done=done, requests=requests)
         if self._tell is not None:
             self._tell(done, requests)
-        if self._clock() - self._updated >= WRITE_INTERVAL_SECONDS:
+        if self._clock() - self._progress.updated >= WRITE_INTERVAL_SECONDS:
             self._write()
 
     def judged(self) -> None:
         """Report that one more suite is done."""
-        self._judged += 1
+        self._progress = replace(self._progress, judged=self._progress.judged + 1)
         self._write()
 
     def _write(self) -> None:
         if self._store is None:
             return
-        self._updated = self._clock()
-        report = Progress(
-            self._done, self._requests, self._judged, self._suites, self._cached, self._started, self._updated
-        )
-        row = {"run": self._run, **asdict(report)}
+        self._progress = replace(self._progress, updated=self._clock())
+        row = {"run": self._run, **asdict(self._progress)}
         # If the store cannot be written, the next result reports it; a progress report is not worth an error.
         with suppress(StoreError):
             self._store.change(

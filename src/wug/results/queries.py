@@ -1,4 +1,4 @@
-"""Queries on the outcomes of a result: filter, search, sort, page, count and join, as SQL on Parquet with DuckDB.
+"""Queries on the outcomes of a result: filter, search, count and join, as SQL on Parquet with DuckDB.
 
 This is the only implementation. Outcomes of a result that is not in a store are written to a temporary file first.
 """
@@ -23,7 +23,7 @@ from wug.errors import InputError
 from wug.results.columns import identifier, storable
 from wug.results.database import connect, database_errors, source
 from wug.results.outcomes import OutcomeDecoder, OutcomeFile, PackedOutcomes, collected, temporary_folder
-from wug.rows import PAGE, Filter, OutcomeRow, Page, Rows
+from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Derivation, Outcome, Result
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ class OutcomeTable:
     def each(
         self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
     ) -> Iterator[OutcomeRow]:
-        """The outcomes that match a filter, in its order; with `keys`, others of their details may be missing."""
+        """The outcomes that match a filter; with `keys`, others of their details may be missing."""
         if self._kept is not None and filter == Filter(filter.metric, filter.value):
             metric = None if filter.metric is None else storable(filter.metric)
             rows = (row for row in self._kept[1] if metric in (None, row[2]) and filter.value in (None, _value_of(row)))
             return islice(map(self._kept[0], rows), limit)
         where, values = self._where(filter)
-        rest = f"WHERE {where} ORDER BY {', '.join(_order_keys(filter))}"
+        rest = f"WHERE {where} ORDER BY position"
         read = partial(self._rows, rest, *values, keys=keys, limit=limit)
         if limit is not None and limit <= FEW_ROWS:
             return iter(self._once((rest, values, None if keys is None else frozenset(keys), limit), read))
@@ -106,20 +106,6 @@ class OutcomeTable:
         with self._run(f"SELECT position FROM {{table}} WHERE {where} ORDER BY position", values) as db:
             return [int(position) for position in np.asarray(db.fetchnumpy()["position"]).tolist()]
 
-    def page(self, filter: Filter, *, after: int | None = None, before: int | None = None, size: int = PAGE) -> Page:
-        """Outcomes in the order of the filter, after the one at a position or before the one at another."""
-        back = before is not None
-        bound = before if back else after
-        rows_and_next = self._walk(filter, bound, back=back, limit=size + 1)
-        more, rows = len(rows_and_next) > size, rows_and_next[:size]
-        if not rows:
-            return Page(())
-        beyond = bound is not None and bool(self._walk(filter, rows[0], back=not back, limit=1))
-        first, last = (rows[-1], rows[0]) if back else (rows[0], rows[-1])
-        previous, following = (more, beyond) if back else (beyond, more)
-        shown = self.read(rows[::-1] if back else rows)
-        return Page(tuple(shown), first if previous else None, last if following else None)
-
     def at(self, position: int) -> OutcomeRow:
         """The outcome at a position."""
         return self.read([position])[0]
@@ -149,33 +135,8 @@ class OutcomeTable:
             rows_by_item.setdefault(row.outcome.item, []).append(row)
         return [tuple(rows_by_item.get(row.outcome.item, ())) for row in rows]
 
-    def groups(self, metric: str, field: str) -> list[Mapping[str, str]]:
-        """The groups of the first outcome for each value of a field."""
-        named = {column.field: column for column in self.locate().columns if column.role == "group"}
-        by = identifier(named[field].name) if field in named else "NULL"
-        first = f"(SELECT min(position) FROM {{table}} WHERE metric = ? GROUP BY {by})"
-        rest = f"WHERE position IN {first} ORDER BY position"
-        rows = self._once((rest, metric), partial(self._rows, rest, metric, keys=()))
-        return [row.outcome.groups for row in rows]
-
     def __len__(self) -> int:
         return self.locate().rows
-
-    def _walk(self, filter: Filter, bound: int | None, *, back: bool, limit: int) -> list[int]:
-        """Positions that follow `bound` in the order of a filter, or precede it if `back`."""
-        where, values = self._where(filter)
-        keys = _order_keys(filter)
-        if bound is not None:
-            key = f"(SELECT ({', '.join(keys)}) FROM {{table}} WHERE position = ?)"
-            if filter.order == "position":  # a position that no outcome has is a bound as well
-                key = "row(?)"
-            else:
-                self.at(bound)
-            where = f"{where} AND row({', '.join(keys)}) {'<' if back else '>'} {key}"
-            values = (*values, bound)
-        order = ", ".join(f"{key} DESC" for key in keys) if back else ", ".join(keys)
-        rows = self._query(f"SELECT position FROM {{table}} WHERE {where} ORDER BY {order} LIMIT {limit}", *values)
-        return [position for (position,) in rows]
 
     def _where(self, filter: Filter) -> Sql:
         """The condition of a filter."""
@@ -437,13 +398,6 @@ def _table(file: OutcomeFile) -> str:
     last = file.first + file.rows - 1
     shifted = f"* REPLACE (position - {file.first} AS position)" if file.first else "*"
     return f"(SELECT {shifted} FROM {source(file.path)} WHERE position BETWEEN {file.first} AND {last})"
-
-
-def _order_keys(filter: Filter) -> list[str]:
-    """The sort keys of a filter; outcomes without a value come last, ties are in the order of the suite."""
-    if filter.order == "position":
-        return ["position"]
-    return ["(value IS NULL)", f"coalesce({'-' if filter.order == 'highest' else ''}value, 0)", "position"]
 
 
 def _value_of(row: tuple[Any, ...]) -> str:

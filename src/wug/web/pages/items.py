@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -179,7 +178,7 @@ def _item_as_suite(request: Request) -> Response:
 
 def _table(request: Request) -> Response:
     site, view, query = _parse(request)
-    rows = _rows_at(view, ordered_places(site, view, query)) if query.sort else _every_row(view, query)
+    rows = _rows_at(view, ordered_places(site, view, query))
     return table_response(request.path_params["form"], f"{view.file_name}-items", COLUMNS, map(_fields, rows))
 
 
@@ -224,7 +223,7 @@ def _items(view: ResultView, positions: Sequence[int]) -> list[tuple[OutcomeRow,
 
 
 def _rows_at(view: ResultView, positions: Sequence[int]) -> Iterator[OutcomeRow]:
-    """The rows at many positions, read in batches."""
+    """The rows at many positions, read in batches, so that a slow client holds no cursor open."""
     for first in range(0, len(positions), BATCH_ROWS):
         yield from view.rows.read(positions[first : first + BATCH_ROWS])
 
@@ -244,17 +243,6 @@ def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[O
             note = " · ".join(filter(None, (item.note, failed)))
             url = f"/result/{other.id}/outcome/{judgement.position}"
             yield OtherOutcome(names[other.model], other.model, url, judgement.outcome.value, note)
-
-
-def _every_row(view: ResultView, query: ItemQuery) -> Iterator[OutcomeRow]:
-    """All matching rows, read page by page so that a slow client holds no cursor open."""
-    after = None
-    while True:
-        page = view.rows.page(query.filter, after=after, size=BATCH_ROWS)
-        yield from page.rows
-        if page.after is None:
-            return
-        after = page.after
 
 
 def _fields(row: OutcomeRow) -> dict[str, Any]:
@@ -348,7 +336,7 @@ def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
     sort = next((option for option in sort_options(view, query.metric) if option.id == name), None) if name else None
     if sort is None:
         return view.rows.positions(query.filter)
-    values = sort.values(view.rows, replace(query.filter, order="position"))
+    values = sort.values(view.rows, query.filter)
     return array("q", sorted_places(values, descending=descending))
 
 
