@@ -50,6 +50,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
             "for others.",
             metavar="NAME",
         ),
+        option("--people", "People's responses to minimal pairs; short for -S people=FILE.", metavar="FILE"),
         option("--fast", "Short version of a benchmark; short for -S fast=yes.", is_flag=True),
         option("--target", "What to score of a pair.", type=click.Choice(["sentence", "word"])),
         option("--eval-target-word --eval_target_word", "Short for --target word.", is_flag=True),
@@ -125,6 +126,7 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
     wug run number_prep.json --model causal:gpt2
     wug run blimp/anaphor_agreement --fetch --model causal:gpt2   a published set, fetched if it is missing
     wug run suites/ --model causal:gpt2 --model causal:EleutherAI/pythia-70m@step1000 --format json
+    wug run pairs.jsonl --model causal:gpt2 --people responses.csv   correlate with people's judgements
     wug run wug_filler_gap --model causal:./my-model -M dtype=bfloat16 -S join=detokenized
     wug run wug_syntaxgym --model 'causal:runs/*/checkpoint-*' --dry-run   what a sweep would compute
     wug run sweep.toml --executor ray                            models, suites and options from a file
@@ -170,8 +172,8 @@ command = common.GroupedCommand(run, [SUITES], GROUPS)
 
 
 def _request(values: Mapping[str, Any], result_options: common.ResultOptions) -> RunRequest:
-    from wug.evaluation.user_metrics import find_metric
     from wug.evaluation.request import RunRequest
+    from wug.evaluation.user_metrics import find_metric
 
     scoring = {
         "target": values["target"] or ("word" if values["eval_target_word"] else None),
@@ -179,6 +181,7 @@ def _request(values: Mapping[str, Any], result_options: common.ResultOptions) ->
         "single_piece_only": "yes" if values["single_piece_only"] else None,
         "print_word_probs": "yes" if values["print_word_probs"] else None,
         "format": "original" if values["original"] else None,
+        "people": values["people"],
         "fast": "yes" if values["fast"] else None,
     }
     model = {

@@ -6,15 +6,17 @@ An item's responses are those that can be used; a rater who judged an item sever
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wug.families.commands import ScoredTable
+from wug.families.correlations import correlation
 from wug.families.people_formats import BLIMP_ITEMS, PeopleData
 from wug.families.people_tables import read_people
 from wug.files import checksum, checksum_of, read_bytes
@@ -23,9 +25,6 @@ from wug.identity import OVERALL
 from wug.record_tables import stem
 from wug.stats import Floats, mean_interval, ratio_interval, wilson
 from wug.types import Estimate, Metric, Notice, Outcome, Row
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SPLITS = 1000
 SPLIT_SEED = 0
@@ -83,12 +82,12 @@ def score_people(path: Path, options: Mapping[str, str]) -> tuple[ScoredTable, s
 
 
 def _choice_rows(data: PeopleData) -> Iterator[Row]:
-    cells = _Cells(data)
-    share = cells.agreeing / cells.raters
+    cells = RaterMeans(data)
+    share, margins = cells.agreeing / cells.raters, cells.human_margins()
     tied = np.abs(2 * cells.agreeing - cells.raters) < _TIE
     for index in cells.judged:
         item = data.items[index]
-        detail = {**({"good": item.good, "bad": item.bad} if item.good else {}), "human": 2 * share[index] - 1}
+        detail = {**({"good": item.good, "bad": item.bad} if item.good else {}), "human": float(margins[index])}
         detail |= {"responses": int(cells.sizes[index])}
         majority = bool(2 * cells.agreeing[index] > cells.raters[index]) and not tied[index]
         yield Outcome(item.name, "majority_agreement", bool(majority), item.groups, detail)
@@ -101,22 +100,23 @@ def _choice_rows(data: PeopleData) -> Iterator[Row]:
     if loo is not None:
         yield loo
     yield Estimate("ties", OVERALL, float(tied[judged].sum()), len(judged))
-    yield from _ceilings(cells.cell_items, cells.cell_means)
+    yield from cells.ceilings()
     if ties := int(tied[judged].sum()):
         yield Notice(f"{plural(ties, 'item')} tied, counted as failures")
     yield from _response_rows(data, cells)
 
 
-class _Cells:
-    """The responses of a rater to an item, as one cell with their mean."""
+class RaterMeans:
+    """The responses of a rater to an item, or to a sentence of it for ratings, as one cell with their mean."""
 
     def __init__(self, data: PeopleData) -> None:
+        self.rated = data.rated
         known: dict[str, int] = {}
         raters = [known.setdefault(one.rater, len(known)) if one.rater is not None else -1 for one in data.responses]
-        items = np.array([2 * one.item + (not one.good if data.rated else 0) for one in data.responses], np.int64)
+        sides = 2 if data.rated else 1
+        self.items = np.array([sides * one.item + (sides > 1 and not one.good) for one in data.responses], np.int64)
         unnamed = len(known) + np.arange(len(raters))
         who = np.where(np.array(raters) < 0, unnamed, np.array(raters))
-        self.items = items if data.rated else items // 2
         self.values: Floats = np.array([one.value for one in data.responses], np.float64)
         width = int(who.max()) + 1
         keys, self.cell_of = np.unique(self.items * width + who, return_inverse=True)
@@ -124,13 +124,51 @@ class _Cells:
         self.cell_raters = keys % width
         self.cell_sizes = np.bincount(self.cell_of)
         self.cell_means: Floats = np.bincount(self.cell_of, weights=self.values) / self.cell_sizes
-        count = len(data.items) * (2 if data.rated else 1)
+        count = len(data.items) * sides
         self.agreeing: Floats = np.bincount(self.cell_items, weights=self.cell_means, minlength=count).astype(
             np.float64
         )
         self.raters: Floats = np.maximum(np.bincount(self.cell_items, minlength=count), _TIE).astype(np.float64)
         self.sizes = np.bincount(self.items, minlength=count)
         self.judged: list[int] = np.flatnonzero(self.sizes).tolist()
+        self.scores, self.constant = _z_scores(self) if data.rated and not data.z_scored else (self.cell_means, 0)
+        """What each cell says: a z score, NaN for a rater without one; for choices the mean."""
+
+    def human_margins(self) -> Floats:
+        """By how much people prefer the good sentence of each item; NaN without usable responses to it.
+
+        The difference of the mean z scores; for choices, twice the proportion that agrees with the label, minus 1.
+        """
+        usable = np.isfinite(self.scores)
+        items, count = self.cell_items[usable], len(self.sizes)
+        raters = np.bincount(items, minlength=count)
+        means = np.bincount(items, self.scores[usable], count) / np.where(raters > 0, raters, np.nan)
+        return means[::2] - means[1::2] if self.rated else 2 * means - 1
+
+    def ceilings(self, pairs: Collection[int] | None = None) -> Iterator[Row]:
+        """Split-half reliability and noise ceiling of the means of all items, or of the margins of some pairs.
+
+        The margins of ratings are differences: a rater of both sentences of a pair is in the same half for both.
+        """
+        sides = 2 if self.rated and pairs is not None else 1
+        usable = np.isfinite(self.scores)
+        if pairs is not None:
+            usable &= np.isin(self.cell_items // sides, list(pairs))
+        items, width = self.cell_items[usable], int(self.cell_raters.max()) + 1
+        keys, at = np.unique(items // sides * width + self.cell_raters[usable], return_inverse=True)
+        _, starts, rows, sizes = np.unique(keys // width, return_index=True, return_inverse=True, return_counts=True)
+        padded = np.full((sides, len(sizes), sizes.max(initial=0)), np.nan)
+        padded[items % sides, rows[at], (np.arange(len(keys)) - starts[rows])[at]] = self.scores[usable]
+        several = (np.isfinite(padded).sum(axis=2) > 1).all(axis=0)
+        yield from _ceilings(padded[:, several])
+
+    def notices(self) -> Iterator[str]:
+        """Raters who judged something twice, or who cannot be used."""
+        what = "sentence" if self.rated else "item"
+        if again := int((self.cell_sizes > 1).sum()):
+            yield f"{plural(again, 'case')} of a rater judging the same {what} more than once: the mean counts"
+        if self.constant:
+            yield f"{plural(self.constant, 'rater')} left out of the z scores: all ratings are equal"
 
     def leave_one_out(self) -> Estimate | None:
         """The agreement of each response with the majority of the other raters; None with one rater per item."""
@@ -156,7 +194,7 @@ def _ratio(metric: str, tops: Floats, bottoms: Floats, n: int) -> Estimate:
     return Estimate.of(metric, OVERALL, value, n, made.interval, method)
 
 
-def _paradigm_agreement(data: PeopleData, cells: _Cells) -> Iterator[Estimate]:
+def _paradigm_agreement(data: PeopleData, cells: RaterMeans) -> Iterator[Estimate]:
     paradigms: dict[str, list[int]] = {}
     for index in cells.judged:
         if paradigm := data.items[index].groups.get("paradigm"):
@@ -172,23 +210,17 @@ def _mean(metric: str, values: list[float]) -> Estimate:
     return Estimate.of(metric, OVERALL, fmean(values), len(values), found, None if found is None else "t")
 
 
-def _ceilings(items: NDArray[np.int64], means: Floats) -> Iterator[Row]:
-    """Split-half reliability and noise ceiling of the item means; `means` has one value per rater and item."""
-    order = np.argsort(items, kind="stable")
-    _, sizes = np.unique(items, return_counts=True)
-    several = sizes > 1
-    if several.sum() < MIN_CORRELATED_ITEMS:
+def _ceilings(values: npt.NDArray[Any]) -> Iterator[Row]:
+    """Split-half reliability and noise ceiling; `values` are by side, item and rater, NaN for none."""
+    n = values.shape[1]
+    if n < MIN_CORRELATED_ITEMS:
         yield Notice("no split-half reliability: fewer than 3 items have two raters")
         return
-    padded = np.full((len(sizes), int(sizes.max())), np.nan)
-    padded[np.arange(padded.shape[1]) < sizes[:, None]] = means[order]
-    padded, sizes = padded[several], sizes[several]
-    r = _mean_split_correlation(padded, sizes)
+    r = _mean_split_correlation(values)
     if r is None:
         yield Notice("no split-half reliability: all items have the same mean")
         return
     reliability = 2 * r / (1 + r) if r > -1 else -math.inf
-    n = len(sizes)
     yield Estimate("split_half", OVERALL, reliability, n, method=f"none: {SPLITS:,} splits, seed {SPLIT_SEED}")
     if reliability >= 0:
         yield Estimate("noise_ceiling", OVERALL, math.sqrt(reliability), n)
@@ -196,67 +228,55 @@ def _ceilings(items: NDArray[np.int64], means: Floats) -> Iterator[Row]:
         yield Notice("no noise ceiling: the halves of the raters correlate negatively")
 
 
-def _mean_split_correlation(values: Floats, sizes: NDArray[np.int64]) -> float | None:
-    """The mean correlation over items of the means of two random halves of their raters."""
+def _mean_split_correlation(values: npt.NDArray[Any]) -> float | None:
+    """The mean correlation over items of the means of two random halves of their raters, or of their differences."""
     rng = np.random.default_rng(SPLIT_SEED)
     there = np.isfinite(values)
-    filled, totals = np.where(there, values, 0.0), np.where(there, values, 0.0).sum(axis=1)
-    half = sizes // 2
+    filled, sizes = np.where(there, values, 0.0), there.sum(axis=2)
+    totals, half = filled.sum(axis=2), sizes // 2
     found = []
     for _ in range(SPLITS):
-        keys = np.where(there, rng.random(values.shape), 2.0)
-        first = np.argsort(np.argsort(keys, axis=1), axis=1) < half[:, None]
-        sums = np.where(first, filled, 0.0).sum(axis=1)
-        one, other = sums / half, (totals - sums) / (sizes - half)
-        a, b = one - one.mean(), other - other.mean()
-        scale = math.sqrt(float(a @ a) * float(b @ b))
-        if scale > 0:
-            found.append(float(a @ b) / scale)
+        keys = np.where(there, rng.random(values.shape[1:]), 2.0)
+        first = np.argsort(np.argsort(keys, axis=2), axis=2) < half[:, :, None]
+        sums = np.where(first, filled, 0.0).sum(axis=2)
+        one, other = map(np.subtract.reduce, (sums / half, (totals - sums) / (sizes - half)))
+        if np.ptp(one) > 0 and np.ptp(other) > 0:
+            found.append(correlation(one, other))
     return fmean(found) if found else None
 
 
-def _response_rows(data: PeopleData, cells: _Cells) -> Iterator[Row]:
-    """The number of raters per item, and warnings about them."""
+def _response_rows(data: PeopleData, cells: RaterMeans) -> Iterator[Row]:
+    """The number of raters per item, and items that nobody judged."""
     sizes = np.bincount(cells.cell_items)[np.unique(cells.cell_items)]
-    what = "sentence" if data.rated else "item"
     low, high = float(sizes.min()), float(sizes.max())
     yield Estimate("raters", OVERALL, float(np.median(sizes)), len(sizes), low, high, "least and largest")
-    if again := int((cells.cell_sizes > 1).sum()):
-        yield Notice(f"{plural(again, 'case')} of a rater judging the same {what} more than once: the mean counts")
     if without := len(data.items) - len(np.unique([one.item for one in data.responses])):
         yield Notice(f"{plural(without, 'item')} without responses left out")
+    yield from map(Notice, cells.notices())
 
 
 def _rating_rows(data: PeopleData) -> Iterator[Row]:
-    cells = _Cells(data)
-    z, constant = (cells.cell_means, 0) if data.z_scored else _z_scores(cells)
-    usable = np.isfinite(z)
-    count = 2 * len(data.items)
-    sums = np.bincount(cells.cell_items[usable], weights=z[usable], minlength=count)
-    raters = np.bincount(cells.cell_items[usable], minlength=count)
+    cells = RaterMeans(data)
+    means = cells.agreeing / cells.raters
     left_out = 0
-    for index, item in enumerate(data.items):
+    for index, (item, difference) in enumerate(zip(data.items, cells.human_margins().tolist(), strict=True)):
         good, bad = 2 * index, 2 * index + 1
-        if not raters[good] or not raters[bad]:
+        if math.isnan(difference):
             left_out += 1
             continue
-        means = [float(cells.agreeing[at] / cells.raters[at]) for at in (good, bad)]
-        difference = float(sums[good] / raters[good] - sums[bad] / raters[bad])
         detail = {"human": difference, "responses": int(cells.sizes[good] + cells.sizes[bad])}
         yield Outcome(item.name, "rating_difference_z", difference, item.groups, detail)
         yield Outcome(item.name, "rating_preference", difference > 0, item.groups, detail)
-        yield Outcome(item.name, "rating_good", means[0], item.groups)
-        yield Outcome(item.name, "rating_bad", means[1], item.groups)
+        yield Outcome(item.name, "rating_good", float(means[good]), item.groups)
+        yield Outcome(item.name, "rating_bad", float(means[bad]), item.groups)
     if any(one.rater is not None for one in data.responses):
-        yield from _ceilings(cells.cell_items[usable], z[usable])
+        yield from cells.ceilings()
         yield from _response_rows(data, cells)
     if left_out:
         yield Notice(f"{plural(left_out, 'pair')} left out: no usable rating of one sentence")
-    if constant:
-        yield Notice(f"{plural(constant, 'rater')} left out of the z scores: all ratings are equal")
 
 
-def _z_scores(cells: _Cells) -> tuple[Floats, int]:
+def _z_scores(cells: RaterMeans) -> tuple[Floats, int]:
     """The z score of each cell over all ratings of its rater (sample SD), and the number of raters without one."""
     who = cells.cell_raters[cells.cell_of]
     counts = np.bincount(who)

@@ -42,14 +42,17 @@ PEOPLE_OPTIONS = (
 )
 _COLUMN_NAMES = ("item", "rater", "correct", "response", "label", "rating", "condition")
 """Options that describe a table of no published format."""
+_SENTENCES = ("sentence_good", "sentence_bad")
+"""Columns of such a table that name the sentences of a pair."""
 
 
-def read_people(path: Path, options: Mapping[str, str]) -> PeopleData:
+def read_people(path: Path, options: Mapping[str, str], item: str = "item") -> PeopleData:
     """The responses in a file; an error with all its problems.
 
     Args:
         path: A CSV, TSV, JSONL or XLSX file.
         options: Values of PEOPLE_OPTIONS. Without names of columns, the format is recognised.
+        item: What the user calls the option `item`.
     """
     values = read(PEOPLE_OPTIONS, options, "score people")
     grid = _cells(path)
@@ -59,11 +62,15 @@ def read_people(path: Path, options: Mapping[str, str]) -> PeopleData:
     named = any(options.get(name) for name in _COLUMN_NAMES)
     reader = None if named else known_format(table.header)
     if reader is None and not named:
-        fix = "-S item=COLUMN -S rater=COLUMN with -S correct=COLUMN, or response and label, or rating and condition"
+        fix = f"-S {item}=COLUMN -S rater=COLUMN with -S correct=COLUMN, or response and label, or rating and condition"
         raise InputError(
             f"not a known format of responses ({listed(table.header)}): name its columns, {fix}", file=path
         )
     columns = NamedColumns.of(path, table, values)
+    if reader is None and not columns.item:
+        columns.item = _SENTENCES if set(_SENTENCES) <= set(table.header) else ()
+        if not columns.item and len(values["rating"]) != 2:
+            raise InputError(f"{item}=COLUMN must name the item of each response", file=path)
     found = (reader or _long)(columns, values)
     refuse_errors(columns.problems, path)
     if not found.responses and not found.counts:
@@ -88,15 +95,14 @@ def _long(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
         raise InputError(
             "z scores need rater=COLUMN; if ratings are z scores already, add z_scored=yes", file=columns.path
         )
-    if not columns.item:
-        raise InputError("item=COLUMN must name the item of each response", file=columns.path)
     names = [*(values[name] for name in ("rater", "correct", "response", "label", "condition") if values[name])]
     columns.require(*names, *values["rating"])
     rows = list(columns.items())
     groups = columns.groups_by_item(
         (item, own) for (item, _), own in zip(rows, columns.groups_by_row(*names), strict=True)
     )
-    found.items = [JudgedItem(item, own) for item, own in groups.items()]
+    texts = {item: _sentences(record) for item, record in rows}
+    found.items = [JudgedItem(item, own, *texts[item]) for item, own in groups.items()]
     known = {item: index for index, item in enumerate(groups)}
     empty = 0
     for item, record in rows:
@@ -110,6 +116,11 @@ def _long(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
     if empty:
         found.notices.append(f"{plural(empty, 'row')} without a response left out")
     return found
+
+
+def _sentences(record: Record) -> tuple[str, str]:
+    good, bad = (plain(record.fields.get(name)) for name in _SENTENCES)
+    return (good, bad) if good and bad else ("", "")
 
 
 def _response(columns: NamedColumns, record: Record, values: Mapping[str, Any]) -> tuple[float, bool] | None:
@@ -141,7 +152,7 @@ def _wide_ratings(found: PeopleData, columns: NamedColumns, values: Mapping[str,
         )
     columns.require(*values["rating"])
     for number, ((item, record), groups) in enumerate(zip(columns.items(), columns.groups_by_row(), strict=True)):
-        found.items.append(JudgedItem(item, groups))
+        found.items.append(JudgedItem(item, groups, *_sentences(record)))
         for name, good in zip(values["rating"], (True, False), strict=True):
             found.responses.append(Response(number, None, columns.number(record, name), good))
     if twice := repeated(item.name for item in found.items):

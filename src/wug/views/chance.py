@@ -52,10 +52,10 @@ def by_row(levels: Mapping[str, float | None], rows: Sequence[str]) -> list[Any]
     return [ticks.encode(y=vega.row_axis(list(rows)), x=alt.X("chance:Q"), tooltip=tooltip)]
 
 
-def line(level: float, channel: str) -> list[Any]:
-    """A line at the chance level, with its label outside of the plot."""
+def line(level: float, channel: str, label: str = "") -> list[Any]:
+    """A line at the chance level, or another with a label, which is outside of the plot."""
     alt = vega.altair()
-    base = alt.Chart(alt.Data(values=[{"chance": level, "text": f"chance {100 * level:.3g}%"}]))
+    base = alt.Chart(alt.Data(values=[{"chance": level, "text": label or f"chance {100 * level:.3g}%"}]))
     rule = base.mark_rule(style="chance", tooltip=None)
     if channel == "x":
         text = base.mark_text(style="chance-label", baseline="bottom", tooltip=None)

@@ -12,7 +12,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 from wug.evaluation.evaluate import build_result
-from wug.families.pairs.outcomes import HumanCorrelations, correlation, ranks
+from wug.families.correlations import correlation, ranks
+from wug.families.pairs.outcomes import HumanCorrelations
 from wug.families.pairs.pair import Pair
 from wug.families.pairs.settings import PairsSettings
 from wug.families.pairs.suite import PairsSuite

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from wug.families.babylm.tasks import BabylmItem, names
-from wug.families.pairs.outcomes import correlation, ranks
+from wug.families.correlations import correlation, ranks
 from wug.families.suite import ItemSuite
 from wug.files import checksum
 from wug.identity import OVERALL

@@ -13,6 +13,7 @@ import numpy as np
 
 from wug.distributions import t_quantile
 from wug.errors import MissingExtra
+from wug.families.correlations import correlation_interval
 from wug.families.morphology.item import WugItem
 from wug.families.morphology.statistics import (
     bootstrap_correlation,
@@ -20,7 +21,6 @@ from wug.families.morphology.statistics import (
     pearson,
     spearman,
 )
-from wug.families.pairs.outcomes import correlation_interval
 from wug.identity import OVERALL, Group
 from wug.stats import Floats, effective_number, estimate, mean_interval, wilson
 from wug.types import Estimate, Interval, Metric, Notice, Outcome, Row

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wug.errors import needs_extra
-from wug.families.pairs.outcomes import correlation, ranks
+from wug.families.correlations import correlation, ranks
 from wug.stats import Floats
 from wug.types import Interval
 

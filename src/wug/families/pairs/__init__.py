@@ -19,6 +19,7 @@ from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY
 from wug.families.pairs.outcomes import from_sample as from_sample
 from wug.families.pairs.outcomes import to_sample as to_sample
 from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
+from wug.families.pairs.people import with_people
 from wug.families.pairs.questions import presented
 from wug.families.pairs.score_tables import score_columns
 from wug.families.pairs.settings import GIVEN, PairsSettings
@@ -81,9 +82,18 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         notices += [] if notice is None else [notice]
     name = path.resolve().name if path.is_dir() else stem(path)
     checksum = _checksum(parsed.pairs)
-    pairs = tuple(parsed.pairs if settings.target != "word" else _with_targets(path, parsed.pairs))
+    judged, people = with_people(parsed.pairs, options)
+    notices += () if people is None else people.notices
+    pairs = tuple(judged if settings.target != "word" else _with_targets(path, judged))
     suite = PairsSuite(
-        name, pairs, checksum, tuple(notices), settings=settings, format=parsed.format, sources=parsed.counts
+        name,
+        pairs,
+        checksum,
+        tuple(notices),
+        settings=settings,
+        format=parsed.format,
+        sources=parsed.counts,
+        people=people,
     )
     aligned = _running_text(path, pairs) if settings.target == "word" else None
     if aligned is not None and not isinstance(aligned, Problem):
@@ -108,6 +118,10 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     problems = ProblemList.of(parsed.problems, lint(parsed.pairs))
     if not parsed.pairs and not problems:
         problems.error("", "the file has no pairs")
+    try:
+        with_people(parsed.pairs, chosen)
+    except InputError as error:
+        problems.error("people", str(error))
     aligned = _running_text(path, parsed.pairs)
     return [*capped(problems), *([aligned] if isinstance(aligned, Problem) else [])]
 

@@ -1,28 +1,23 @@
-"""The judgements in the outcomes of pairs, and estimates over them: by language, and against people's judgements.
-
-Pearson's correlation has Fisher's interval (atanh r ± z / √(n − 3)). Spearman's, of ranks with ties at their mean, has
-that of Bonett & Wright ("Sample size requirements for estimating Pearson, Kendall and Spearman correlations",
-Psychometrika 65, 2000): atanh r ± z √((1 + r²/2) / (n − 3)), since Fisher's is too short for ranks.
-"""
+"""The judgements in the outcomes of pairs, and estimates over them: by language, and against people's judgements."""
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wug.families.correlations import correlation, correlation_interval, ranks
 from wug.families.pairs.pair import Pair
 from wug.formatting import finite, plural
 from wug.identity import OVERALL, Group
 from wug.rows import Filter, Rows
 from wug.samples import Sample, choice_sample
 from wug.stats import Floats, mean_of_shares
-from wug.types import Estimate, Interval, Metric, Notice, Outcome, Result, Row, Value
+from wug.types import Estimate, Metric, Notice, Outcome, Result, Row, Value
 
 ACCURACY, MACRO_ACCURACY, PEARSON, SPEARMAN = "accuracy", "macro_accuracy", "pearson", "spearman"
 CHANCE = 0.5
@@ -31,6 +26,7 @@ CORRELATIONS = (
     Metric(PEARSON, "score", meaning="correlation of the model's margin with people's judgement, over pairs"),
     Metric(SPEARMAN, "score", meaning="rank correlation of the model's margin with people's judgement"),
 )
+CEILING = "noise_ceiling"
 MIN_CORRELATED_PAIRS = 3
 """Two points always lie on a line."""
 MIN_GROUP_PAIRS = 10
@@ -215,21 +211,6 @@ class HumanCorrelations:
             yield Notice(f"{pairs} left out of the correlations: the model gives no finite margin")
 
 
-def correlation(first: Floats, second: Floats) -> float:
-    """Pearson's correlation of two columns that are not constant."""
-    a, b = first - first.mean(), second - second.mean()
-    # Scaled first: squares of very large or small numbers would overflow or underflow.
-    a, b = a / np.abs(a).max(), b / np.abs(b).max()
-    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
-
-
-def ranks(values: Floats) -> Floats:
-    """The ranks from 1; equal values have their mean rank."""
-    _, ranks_of_values, counts = np.unique(values, return_inverse=True, return_counts=True)
-    averages: Floats = (np.cumsum(counts) - (counts - 1) / 2)[ranks_of_values]
-    return averages
-
-
 def _why_none(margins: Floats, judgements: Floats) -> str | None:
     if len(margins) < MIN_CORRELATED_PAIRS:
         return f"{len(margins)} of at least {MIN_CORRELATED_PAIRS} pairs were judged by both people and the model"
@@ -242,14 +223,6 @@ def _why_none(margins: Floats, judgements: Floats) -> str | None:
 def _correlations(group: str, margins: Floats, judgements: Floats) -> Iterator[Estimate]:
     yield _estimate(PEARSON, group, correlation(margins, judgements), len(margins), 0.0)
     yield _estimate(SPEARMAN, group, correlation(ranks(margins), ranks(judgements)), len(margins), 0.5)
-
-
-def correlation_interval(value: float, n: int, factor: float) -> Interval | None:
-    """The 95% interval of a correlation, with the factor 0 for Pearson's and 0.5 for Spearman's; None if undefined."""
-    if n < 4 or abs(value) == 1:
-        return None
-    half = NormalDist().inv_cdf(0.975) * math.sqrt((1 + factor * value * value) / (n - 3))
-    return Interval(math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half))
 
 
 def _estimate(metric: str, group: str, value: float, n: int, factor: float) -> Estimate:

@@ -35,10 +35,8 @@ CROSSING = "a token crosses the boundary between the prompt and a label"
 class QuestionSuite(PairsSuite):
     """Minimal pairs, and a question about them."""
 
-    @property
-    def options(self) -> Mapping[str, str]:
-        """How the question is asked, for the signature."""
-        return {**self._asked(), **self.selection}
+    def _scored(self) -> Mapping[str, str]:
+        return {}  # nothing but how the question is asked
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -74,7 +72,7 @@ class QuestionSuite(PairsSuite):
         same = [f"{plural(identical, 'pair')} of identical sentences, asked about like the others"] * (identical > 0)
         copies = [f"{text}, and counted like them"] if (text := describe_copies(self.items)) else []
         yield from map(Notice, (*self.notices, *same, *copies, *self._shown.notices, *counts.notices()))
-        yield from correlations.rows()
+        yield from self._about_people(correlations)
 
     @property
     def _shown(self) -> Presentation:

@@ -14,6 +14,7 @@ from wug.families import links as linking
 from wug.families.exclusion import EXCLUDE
 from wug.families.pairs.formats import FORMATS
 from wug.families.pairs.formats.lines import ORDERS
+from wug.families.pairs.people import JOINED_OPTIONS
 from wug.families.pairs.presentation import PRESENTATION_OPTIONS, QUESTIONS, PresentationSettings
 from wug.files import checksum, read_lines
 from wug.options import Option, read
@@ -59,6 +60,7 @@ OPTIONS = (
     Option("groups", str, (), "columns to break results down by", many=True),
     EXCLUDE,
     Option("human", str, None, "column with people's judgements: higher numbers if the good sentence is better"),
+    *JOINED_OPTIONS,
     Option("language", str, None, "language of the pairs, such as nl, if the file does not say it"),
     Option("lines", ORDERS, None, "in files with one sentence per line, good and bad in turn: which comes first"),
     Option("files", str, (), "glob patterns of the files to read in a folder, such as *island*", many=True),

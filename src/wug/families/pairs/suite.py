@@ -13,8 +13,10 @@ from wug.families.pairs import outcomes
 from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
+from wug.families.pairs.people import JoinedPeople
 from wug.families.pairs.presentation import Presentation
 from wug.families.pairs.settings import GIVEN, PairsSettings
+from wug.families.people import CEILINGS
 from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
 from wug.files import shortened
@@ -37,13 +39,19 @@ class PairsSuite(ItemSuite[Pair]):
     """The number of pairs in each file of a folder."""
     presentation: Presentation | None = None
     """How the pairs are presented to a model, once it is known."""
+    people: JoinedPeople | None = field(default=None, compare=False)
+    """The responses that the user joined to the pairs."""
     kind = "pairs"
     needs: ClassVar[Literal["scores"]] = "scores"
 
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        return {**self.settings.signature, **self._asked(), **self.selection}
+        people = {} if self.people is None else self.people.signature
+        return {**self._scored(), **self._asked(), **people, **self.selection}
+
+    def _scored(self) -> Mapping[str, str]:
+        return self.settings.signature
 
     def _asked(self) -> Mapping[str, str]:
         """How pairs are presented, for the signature."""
@@ -76,6 +84,8 @@ class PairsSuite(ItemSuite[Pair]):
             yield Metric(outcomes.MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages")
         if any(pair.human is not None for pair in self.items):
             yield from outcomes.CORRELATIONS
+        if self.people is not None:
+            yield from CEILINGS[1:]
         if self.settings.target != GIVEN:
             yield from self._margins()
 
@@ -124,7 +134,13 @@ class PairsSuite(ItemSuite[Pair]):
         copies = [f"{text}, and counted like them"] if (text := describe_copies(self.items)) else []
         about = self.presentation.notices if self.presentation is not None else ()
         yield from map(Notice, (*self.notices, *copies, *about, *counts.notices(self.settings, len(self.items))))
+        yield from self._about_people(correlations)
+
+    def _about_people(self, correlations: outcomes.HumanCorrelations) -> Iterator[Row]:
+        """The correlations with people's judgements, and the limit that people's agreement sets to them."""
         yield from correlations.rows()
+        if self.people is not None:
+            yield from self.people.ceilings(self.items)
 
     def _scorable(self, numbers: Sequence[int]) -> Sequence[int]:
         if self.settings.target == "sentence":

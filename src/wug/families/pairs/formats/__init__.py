@@ -282,6 +282,8 @@ def _refuse_contradictions(options: Mapping[str, str]) -> None:
     for first, second in (("good", "bad"), ("form", "form_alt")):
         if first in options and options[first] == options.get(second):
             raise InputError(f"{first} and {second} are both the column {options[first]!r}: name two columns")
+    if "human" in options and "people" in options:
+        raise InputError("give either people=FILE or human=COLUMN: both are judgements by people")
     named = [name for name in COLUMNS if name in options]
     if named and "format" in options:
         raise InputError(f"give either format or columns ({', '.join(named)}): a format determines its columns")

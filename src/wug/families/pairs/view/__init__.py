@@ -52,7 +52,8 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
         yield page.DeferredPart("tally", "Outcomes", partial(_tally, rows), figure=False)
     if asked:
         yield question_figure(result)
-    yield from figures.group_figures(result, partial(rows.groups, outcomes.ACCURACY, "paradigm") if judged else list)
+    kinds = partial(rows.kinds, outcomes.ACCURACY) if judged else list
+    yield from figures.group_figures(result, lambda: [outcome.groups for outcome, _ in kinds()])
     if judged:
         scale, factor = _scale(result)
         yield page.DeferredPart("margins", "Margins", lambda: figures.histogram(outcomes.margins(rows, factor), scale))
@@ -60,7 +61,10 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
             yield effects
         yield from group_effects(result, MARGIN, without=figures.repeated_field(result))
     if correlations := overall_of(result, outcomes.PEARSON, outcomes.SPEARMAN):
-        yield page.EstimatesPart(tuple(correlations))
+        ceiling = overall_of(result, outcomes.CEILING)
+        yield page.EstimatesPart((*correlations, *ceiling))
+        if compared := figures.correlation_figure(result, ceiling[0].value if ceiling else None):
+            yield compared
         draw = partial(figures.human_figure, rows, *_scale(result))
         yield page.DeferredPart("people", figures.HUMAN_TITLE, draw, note=figures.HUMAN_NOTE)
 

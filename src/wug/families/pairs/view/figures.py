@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import median
+from typing import TYPE_CHECKING
 
 from wug.families.pairs import outcomes
 from wug.families.sampling import spread
@@ -15,8 +17,12 @@ from wug.identity import Group
 from wug.rows import Filter, Rows
 from wug.types import Result
 from wug.views import charts, grouped
+from wug.views.chance import line, put_behind
 from wug.views.grouped import best_first, by_field, dots, field_figures, interval_note, overall_of
 from wug.views.parts import Figure
+
+if TYPE_CHECKING:
+    import altair
 
 CROSSED = "pattern_type"
 SEPARATE = {"pattern", "type", CROSSED, "field", "term", "phenomenon", "paradigm", outcomes.LANGUAGE}
@@ -112,6 +118,39 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
     ordered = sorted(best_first(fields["paradigm"]), key=rank)
     points = [point(row, group=plain(terms.get(row.group, ""))) for row in ordered]
     return draw("paradigms", "Accuracy by paradigm", points, first="paradigm")
+
+
+def correlation_figure(result: Result, ceiling: float | None) -> Figure | None:
+    """The correlations with people's judgements, of all pairs and by group, with a line at the noise ceiling.
+
+    None if there is nothing to compare: neither groups nor a ceiling.
+    """
+    points, without = [], repeated_field(result)
+    for metric in (outcomes.PEARSON, outcomes.SPEARMAN):
+        fields = {name: rows for name, rows in by_field(result, metric).items() if name not in without}
+        rows = [("all", "all pairs", row) for row in overall_of(result, metric)]
+        rows += [(plain(name), row.group, row) for name, some in fields.items() for row in best_first(some)]
+        points += [grouped.point(row, name=name, series=metric.title(), group=field) for field, name, row in rows]
+    if len({dot.row for dot in points}) < 2 and ceiling is None:
+        return None
+    limit = f" A perfect model would reach the noise ceiling, {number(ceiling)}." if ceiling is not None else ""
+    figure = grouped.dots(
+        "correlations",
+        "Correlation with people",
+        points,
+        note=f"{interval_note(result, outcomes.PEARSON)}{limit}",
+        what="correlation",
+        first="pairs",
+        series="coefficient",
+        share=False,
+    )
+    return figure if ceiling is None else replace(figure, draw=partial(_with_ceiling, figure.draw, ceiling))
+
+
+def _with_ceiling(draw: Callable[[], altair.LayerChart], ceiling: float) -> altair.LayerChart:
+    chart = draw()
+    put_behind(chart, line(ceiling, "x", f"noise ceiling {number(ceiling)}"))
+    return chart
 
 
 def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:

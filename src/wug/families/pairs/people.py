@@ -1,0 +1,98 @@
+"""People's responses that the user joins to pairs (`people=FILE`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from wug.errors import InputError
+from wug.families.pairs.pair import Pair
+from wug.families.people import RaterMeans
+from wug.families.people_tables import PEOPLE_OPTIONS, read_people
+from wug.files import checksum, read_bytes, user_path
+from wug.formatting import plural
+from wug.options import Option
+from wug.types import Row
+
+_SHARED = ("item", "exclude", "good", "bad")
+"""Options of responses that pairs have too, with another meaning."""
+_NAMES = {
+    (f"people_{option.name}" if option.name in _SHARED else option.name): option
+    for option in PEOPLE_OPTIONS
+    if option.name != "groups"
+}
+_CONTENT = ("correct", "response", "rating")
+"""Options that name the content of a table of no published format."""
+JOINED_OPTIONS = (
+    Option("people", Path, None, "file of people's responses, joined to pairs by the two sentences, else by item"),
+    *(replace(option, name=name, help=f"with people: {option.help}") for name, option in _NAMES.items()),
+)
+_Key: TypeAlias = tuple[str, str] | str
+"""Two sentences, or the name of an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedPeople:
+    """People's responses to pairs."""
+
+    signature: Mapping[str, str]
+    notices: tuple[str, ...]
+    means: RaterMeans
+    items: Mapping[str, int]
+    """The judged item of each pair, by the name of the pair."""
+
+    def ceilings(self, pairs: Iterable[Pair]) -> Iterator[Row]:
+        """The reliability of the margins of some pairs, and the noise ceiling."""
+        yield from self.means.ceilings([self.items[pair.item] for pair in pairs if pair.item in self.items])
+
+
+def with_people(pairs: Sequence[Pair], options: Mapping[str, str]) -> tuple[Sequence[Pair], JoinedPeople | None]:
+    """The pairs with people's margins, and the responses behind them; the same pairs without `people=FILE`."""
+    if not options.get("people"):
+        if name := next((name for name in _NAMES if name in options), None):
+            raise InputError(f"{name} is about people's responses: add people=FILE")
+        return pairs, None
+    path = user_path(options["people"])
+    given = {name: options[name] for name in _NAMES if name in options}
+    if "item" in options and any(name in given for name in _CONTENT):
+        given = {"people_item": options["item"], **given}
+    data = read_people(path, {_NAMES[name].name: value for name, value in given.items()}, "people_item")
+    if data.counts:
+        what = f"its format ({data.format}) has counts per paradigm and no items"
+        raise InputError(f"{what}: there are no responses that can be joined to pairs", file=path)
+    keys = [_key(item.good, item.bad) if item.good else item.name for item in data.items]
+    first: dict[_Key, int] = {}
+    merged = [first.setdefault(key, index) for index, key in enumerate(keys)]
+    found = ((pair.item, first.get(_key(pair.good, pair.bad), first.get(pair.item))) for pair in pairs)
+    items = {name: index for name, index in found if index is not None}
+    if not items:
+        raise InputError(_no_match(keys[0], pairs[0]), file=path)
+    means = RaterMeans(replace(data, responses=[one._replace(item=merged[one.item]) for one in data.responses]))
+    margins = means.human_margins()
+    joined = [pair._replace(human=_known(margins[items[pair.item]]) if pair.item in items else None) for pair in pairs]
+    notices = [*data.notices, *means.notices()]
+    if without := sum(pair.human is None for pair in joined):
+        notices.append(f"{without:,} of {plural(len(pairs), 'pair')} without responses by people")
+    if unmatched := len(merged) - sum(map(set(items.values()).__contains__, merged)):
+        notices.append(f"{unmatched:,} of {plural(len(merged), 'item')} of people's responses match no pair")
+    signature = {"people": checksum(read_bytes(path)), **given}
+    return joined, JoinedPeople(signature, tuple(notices), means, items)
+
+
+def _key(good: str, bad: str) -> _Key:
+    return " ".join(good.split()), " ".join(bad.split())
+
+
+def _known(margin: np.float64) -> float | None:
+    return float(margin) if np.isfinite(margin) else None
+
+
+def _no_match(key: _Key, pair: Pair) -> str:
+    by_item = isinstance(key, str)
+    how, theirs = ("by item", f"item {key!r}") if by_item else ("by the two sentences", f"{key[0]!r} and {key[1]!r}")
+    ours = f"{pair.good!r} and {pair.bad!r}" + (f", item {pair.item!r}" if by_item else "")
+    return f"no pair matches, {how}. The first of the responses is about {theirs}; the first pair is {ours}"
