@@ -145,7 +145,7 @@ def compare(size: str, dtype: str, texts: list[str], tokenizer: Any, rate: float
     for way, spent in {"wug": seconds, f"plain loop, batch {given.batch}": loop_seconds}.items():
         times = (f"{spent:.1f}", f"{len(texts) / spent:,.0f}", f"{loop_seconds / spent:.2f}", f"{spent / floor:.2f}")
         line(f"{size} {dtype}", way, f"{len(texts):,}", *times)
-    methods, noise = scorer._engine.methods, scorer._engine.noise
+    methods, noise = scorer.engine.methods, scorer.engine.noise
     print(
         f"{size} {dtype}: {sum(map(len, ids)):,} tokens, {prefixes:,} prefixes, floor {floor:.1f} s; opened in "
         f"{opening:.1f} s; trees {'on' if methods.layout is not None else 'off'}; {noise}"
@@ -201,7 +201,7 @@ def every_way(
     model = make_model(size, dtype, given.device, seed)
     padded, single = plain_loop(model, ids, given.batch), plain_loop(model, ids, 1)
     scorer = open_in_wug(model, tokenizer, size, dtype, given.device)
-    if scorer._engine.methods.layout is None:
+    if scorer.engine.methods.layout is None:
         raise SystemExit(f"{size} {dtype}, seed {seed}: trees are off")
     trees = np.asarray(scorer.score([Request(text) for text in texts]).logprobs)
     exact = plain_loop(model.float(), ids, given.batch)

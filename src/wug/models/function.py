@@ -92,9 +92,11 @@ class ScoringFunction(FunctionModel):
         """A token, which counts where its first visible character is."""
         match token:
             case Token():
-                name, start, end, logprob = token.text, token.start, token.end, token.logprob
+                start, end = token.start, token.end
+                name, logprob = token.text, token.logprob
             case (start, end, logprob) if hasattr(start, "__index__") and hasattr(end, "__index__"):
-                name, start, end = "", int(start), int(end)
+                name = ""
+                start, end = int(start), int(end)
             case _:
                 raise ModelError(f"{self.id} returned the token {token!r} for {text[:60]!r}: return {TOKENS}")
         if not 0 <= start <= end <= len(text):

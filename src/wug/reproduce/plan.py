@@ -73,7 +73,8 @@ class Planner:
     """Makes the steps of a recipe."""
 
     def __init__(self, recipe: Recipe, folder: Path, *, small: bool, options: Sequence[str] = ()) -> None:
-        self._recipe, self._folder, self._small, self._options = recipe, folder, small, tuple(options)
+        self._recipe, self._folder = recipe, folder
+        self._small, self._options = small, tuple(options)
         self._steps: dict[str, PlanStep] = {}
 
     def plan(self, seeds: Iterable[int], only: Sequence[str] = (), networks: Sequence[str] = ()) -> ReproductionPlan:

@@ -42,7 +42,8 @@ class _Texts:
     def __init__(self, training: Training, say: Callable[[str], None]) -> None:
         from wug.train.corpus import corpus_checksum
 
-        self._training, self._say, self._size = training, say, training.size
+        self._training, self._size = training, training.size
+        self._say = say
         if training.kind != "lstm":
             self._size.require_pairs()
         checksum = corpus_checksum(training.texts)

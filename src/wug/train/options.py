@@ -81,7 +81,7 @@ _TRANSFORMERS, _TEXT_MODELS = ("causal", "masked"), ("causal", "masked", "lstm")
 _ALL_KINDS = (*_TEXT_MODELS, "seq2seq")
 
 
-def _option(help: str, default: Any = None, kinds: tuple[str, ...] = _ALL_KINDS, **bounds: int) -> Any:
+def _option(help: str, default: object = None, kinds: tuple[str, ...] = _ALL_KINDS, **bounds: int) -> Any:
     """A field of `Training` that is an option of these kinds of models."""
     return field(default=default, metadata={"help": help, "kinds": kinds, **bounds})
 

@@ -39,7 +39,8 @@ class TextTask(TrainingTask):
     ) -> None:
         import torch
 
-        self.tokenizer, self.bos, self.rows = tokenizer, bos, rows
+        self.tokenizer = tokenizer
+        self.bos, self.rows = bos, rows
         self.model, self.steps_per_epoch = model.to(device), rows.steps_per_epoch
         self._bfloat16 = bfloat16
         # One more BOS at the end, for the last token of the last row to predict.

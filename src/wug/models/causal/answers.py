@@ -79,7 +79,8 @@ class TextWriter:
 
         if model.generation_config.eos_token_id is None:
             model.generation_config.eos_token_id = tokenizer.eos_token_id
-        self._decoder, self._tokenizer, self._limit = Decoder(model), tokenizer, limit
+        self._decoder = Decoder(model)
+        self._tokenizer, self._limit = tokenizer, limit
 
     @no_panic()
     def write(self, requests: Sequence[Request], texts: Sequence[str], bos: int | None) -> Scores:

@@ -80,9 +80,10 @@ class SourceScorer:
     ordered = False
 
     def __init__(self, info: ScorerInfo, tokenizer: ScoringTokenizer, forcing: TeacherForcing, source: str) -> None:
-        self.id, self.options, self.chunk = info.id, info.options, info.chunk
-        self._lead, self._limits = list(info.lead), info.limits
-        self._tokenizer, self._forcing, self._source = tokenizer, forcing, source
+        self.id, self.options = info.id, info.options
+        self.chunk, self._limits = info.chunk, info.limits
+        self._lead, self._source = list(info.lead), source
+        self._tokenizer, self._forcing = tokenizer, forcing
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats."""

@@ -115,7 +115,8 @@ class TeacherForcing:
         sources = {source: row for row, source in enumerate(dict.fromkeys(target.source for target in targets))}
         width = max(len(target.tokens) for target in targets) - 1
         # Padding changes nothing before it; the last token of a row is certainly one that the model knows.
-        decoder_inputs, positions, scored_tokens = [], [], []
+        decoder_inputs = []
+        positions, scored_tokens = [], []
         for row, target in enumerate(targets):
             padding = [target.tokens[-1]] * (width + 1 - len(target.tokens))
             decoder_inputs.append([*target.tokens[:-1], *padding])

@@ -54,7 +54,8 @@ class EndpointChat:
     def __init__(
         self, server: Server, echo_format: EchoFormat | ModelError, tokenizer: ChatTemplate | None, tolerance: float
     ) -> None:
-        self._server, self._tokenizer, self._tolerance = server, tokenizer, tolerance
+        self._server, self._tokenizer = server, tokenizer
+        self._tolerance = tolerance
         self._echo_format = echo_format if isinstance(echo_format, EchoFormat) else None
         self._refusal = echo_format if isinstance(echo_format, ModelError) else None
         """Why it does not score prompts."""

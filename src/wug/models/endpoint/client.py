@@ -86,7 +86,8 @@ class Client:
 
     def __init__(self, address: Address, *, key: str | None, timeout: float, retries: int, threads: int = 1) -> None:
         self.address = address
-        self._key, self._timeout, self._retries, self._threads = key, timeout, retries, threads
+        self._key, self._timeout = key, timeout
+        self._retries, self._threads = retries, threads
         self._warned = False
         # The system's certificates; reading them takes time.
         self._ssl = ssl.create_default_context() if address.secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

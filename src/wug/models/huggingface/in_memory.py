@@ -60,7 +60,8 @@ class WatchedModel:
         self.id: str = model.id
         self.options: Mapping[str, str] = model.options
         self.chunk: int = model.chunk
-        self._model, self._original, self._initial_state = model, original, _state(original)
+        self._model, self._original = model, original
+        self._initial_state = _state(original)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # for copying and pickling

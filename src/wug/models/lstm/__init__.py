@@ -91,7 +91,8 @@ class WordLSTM:
     def __init__(
         self, spec: ModelSpec, name: str, network: RecurrentNetwork, vocabulary: Vocabulary, settings: LstmSettings
     ) -> None:
-        self._spec, self._network, self._vocabulary, self._settings = spec, network, vocabulary, settings
+        self._spec, self._settings = spec, settings
+        self._network, self._vocabulary = network, vocabulary
         self.id = name
         self.options: Mapping[str, str] = _signature(settings, vocabulary)
         self.ordered = settings.state != "fresh"

@@ -42,7 +42,8 @@ class RecurrentNetwork:
         except (RuntimeError, AssertionError, TypeError) as error:
             raise ModelError(f"cannot move to device {device!r}: {first_line(error)}") from error
         self.device = target["device"]
-        self.words, self.hidden, self.output = weights.words, weights.hidden, weights.output
+        self.words = weights.words
+        self.hidden, self.output = weights.hidden, weights.output
         self.rows = max(1, MAX_LOGITS.get(self.device.type, MAX_LOGITS["cpu"]) // self.words)
         """Outputs per pass of the output layer."""
 

@@ -39,7 +39,8 @@ class MaskedEngine:
         narrow: torch.nn.Module | None = None,
         padding: bool = True,
     ) -> None:
-        self.model, self.pad, self.nodes = model, pad, nodes
+        self.model = model
+        self.pad, self.nodes = pad, nodes
         self.narrow, self.padding = narrow, padding
 
     def columns(self, plan: MaskedPlan, *, distribution: bool = False) -> Floats:

@@ -105,7 +105,8 @@ class Seq2SeqModel:
         spec: ModelSpec, dtype: str,
     ) -> None:  # fmt: skip
         self.id = f"seq2seq/{name}"
-        self._config, self.tokenizer, self.decoder = config, tokenizer, decoder
+        self._config = config
+        self.tokenizer, self.decoder = tokenizer, decoder
         self._dropped = set(config.dropped)
         options = spec.read(OPTIONS)
         self._prefix: str = options["prefix"]

@@ -198,8 +198,9 @@ class SpanScorer:
     ordered = False
 
     def __init__(self, info: ScorerInfo, tokens: _SpanTokens, forcing: TeacherForcing) -> None:
-        self.id, self.options, self.chunk = info.id, info.options, info.chunk
-        self._tokens, self._forcing, self._limits = tokens, forcing, info.limits
+        self.id, self.options = info.id, info.options
+        self.chunk, self._limits = info.chunk, info.limits
+        self._tokens, self._forcing = tokens, forcing
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a span, only the tokens in it."""

@@ -340,7 +340,8 @@ class SeparateWords:
     def of(cls, hf: PreTrainedTokenizerBase, requests: Sequence[Request]) -> SeparateWords:
         """From requests that say where their word begins (`Request.separate_word_start`)."""
         encode = hf.backend_tokenizer.encode
-        counts, contexts, targets, spans = [], [], [], []
+        counts, contexts = [], []
+        targets, spans = [], []
         for request in requests:
             start = request.separate_word_start or 0
             context, previous = request.text[:start], ""
