@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wug.results.store import Store
-from wug.results.sweeps import Planned, plan_text
+from wug.results.sweeps import PlannedModel, plan_text
 from wug.stats import wilson
 from wug.types import Estimate, Metric, Result, Signature
 from wug.web.server import warm_up
@@ -92,7 +92,9 @@ def make_sweep(path: Path, steps: int = STEPS) -> None:
     store.change(
         "INSERT INTO sweeps (key, name, command, started, plan) VALUES (?, ?, ?, ?, ?)",
         *("1", "pythia-160m@step*", "wug run suites/ --model 'causal:pythia-160m@step*'", "2026-01-05T10:00:00+00:00"),
-        plan_text([Planned(f"causal:EleutherAI/pythia-160m@step{1000 * number}") for number in range(steps)], names),
+        plan_text(
+            [PlannedModel(f"causal:EleutherAI/pythia-160m@step{1000 * number}") for number in range(steps)], names
+        ),
     )
     for number in range(steps):
         step = 1000 * number

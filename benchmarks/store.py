@@ -28,7 +28,7 @@ from wug.results.columns import literal
 from wug.results.database import connect
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
 from wug.results.store import Store
-from wug.results.sweeps import Planned, plan_text
+from wug.results.sweeps import PlannedModel, plan_text
 from wug.types import Estimate, Metric, Outcome, Result, Signature
 
 SUITES, PAIRS = 67, 1_000
@@ -107,7 +107,7 @@ def make_sweeps(path: Path, checkpoints: int) -> None:
         template = collector.write(Path(temporary) / "template.parquet", "s", "m")
         made = Path(temporary) / "made.parquet"
         for size in ("small", "large"):
-            planned = [Planned(f"causal:{size}@step{1000 * (n + 1)}") for n in range(checkpoints // 2)]
+            planned = [PlannedModel(f"causal:{size}@step{1000 * (n + 1)}") for n in range(checkpoints // 2)]
             names = [f"paradigm_{number:02}" for number in range(SUITES)]
             sweep = store.begin_sweep(size, size, "wug run", plan_text(planned, names))
             for number, one in enumerate(planned):

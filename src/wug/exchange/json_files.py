@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.files import MAX_BYTES_ENV, iterate_lines, max_unpacked_bytes, read_text, shortened
+from wug.files import MAX_BYTES_ENV, iterate_lines, max_unpacked_bytes, not_json, read_text, shortened
 
 Json = dict[str, Any]
 Pairs = Callable[[list[tuple[str, Any]]], Json]
@@ -69,11 +69,7 @@ def _parsed(content: str, path: Path, place: str | None, *, nan: bool = False, p
         parsed = json.loads(content, parse_constant=float if nan else refuse, object_pairs_hook=pairs)
     except InputError:
         raise
-    except RecursionError:
-        raise InputError("not JSON that can be read: it is nested too deeply", file=path, place=place) from None
-    except json.JSONDecodeError as error:
-        what = f"not JSON, or truncated: {error.msg} (column {error.colno})"
-        raise InputError(what, file=path, place=place or f"line {error.lineno}") from None
-    except ValueError as error:  # numbers of thousands of digits
-        raise InputError(f"not JSON that can be read: {error}", file=path, place=place) from None
+    except (ValueError, RecursionError) as error:
+        line = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else None
+        raise InputError(not_json(error), file=path, place=place or line) from None
     return mapping(parsed, "the content", path, place)

@@ -193,7 +193,7 @@ def _steps(
                 f"the training step of run {run.id} ({run.model}) is not in its name. "
                 f"Give the steps of all runs, in order: --steps {','.join(str(1000 * n) for n in range(len(runs)))}"
             )
-        placed.append((step, _series(run.model)))
+        placed.append((step, training_of(str(replace(ModelId.parse(run.model), fingerprint="")))))
     return placed
 
 
@@ -204,12 +204,6 @@ def _names(run: Run, results: Sequence[Result]) -> Iterator[str]:
     for result in results[:1]:
         yield from (value for key in ("step", "revision", "checkpoint") if (value := result.signature.get(key)))
     yield ModelId.parse(run.model).name
-
-
-def _series(model: str) -> str:
-    """A model's name without step and fingerprint."""
-    name = str(replace(ModelId.parse(model), fingerprint=""))
-    return _STEP.sub("", name).rstrip("-_/@.") or name
 
 
 def _mark(result: Result) -> str:

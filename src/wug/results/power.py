@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -43,13 +42,13 @@ class NeededItems(NamedTuple):
     on which they differ."""
     items: int
     """In the runs."""
-    now: float
-    """The width of the interval with these items, or the power."""
     wanted: float
     """The width or the difference that is wanted."""
-    needed: int | None
-    """Items; None: more than `MAX_ITEMS`, or no number is enough."""
     paired: bool
+    now: float = 0.0
+    """The width of the interval with these items, or the power."""
+    needed: int | None = None
+    """Items; None: more than `MAX_ITEMS`, or no number is enough."""
 
     def curve(self, items: int) -> float:
         """The width of the interval, or the power, with another number of items."""
@@ -92,13 +91,9 @@ def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> It
             share = column.judged and len(values) == len(column.values)
             width = wanted.width or (SHARE_WIDTH if share else MEAN_WIDTH)
             if len(values) > 1:
-                yield _with_needed(
-                    partial(NeededItems, suite, metric, share, float(values.mean()), float(values.std(ddof=1))),
-                    len(values),
-                    width,
-                    wanted.power,
-                    paired=False,
-                )
+                mean, deviation = float(values.mean()), float(values.std(ddof=1))
+                observed = NeededItems(suite, metric, share, mean, deviation, len(values), width, paired=False)
+                yield _with_needed(observed, wanted.power)
 
 
 def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWanted) -> Iterator[NeededItems]:
@@ -115,22 +110,21 @@ def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWa
             differences = clusters.sums / clusters.sizes
             if len(differences) < 2:
                 continue
-            observed = float(differences.mean())
+            mean = float(differences.mean())
             spread = float(np.mean(differences != 0) if share else differences.std(ddof=1))
-            yield _with_needed(
-                partial(NeededItems, suite.name, metric, share, observed, spread),
-                len(differences),
-                wanted.difference or abs(observed),
-                wanted.power,
-                paired=True,
-            )
+            difference = wanted.difference or abs(mean)
+            observed = NeededItems(suite.name, metric, share, mean, spread, len(differences), difference, paired=True)
+            yield _with_needed(observed, wanted.power)
 
 
-def _with_needed(make: partial[NeededItems], items: int, wanted: float, chance: float, *, paired: bool) -> NeededItems:
+def _with_needed(observed: NeededItems, chance: float) -> NeededItems:
     """The record with the width or power now, and the items that are needed."""
-    analysis = make(items, 0.0, wanted, None, paired)
-    if analysis.share and wanted > 1:
-        raise InputError(f"{wanted:g} is more than 100%, and {analysis.metric} is a proportion: write one, such as 0.1")
-    enough = (lambda n: analysis.curve(n) >= chance) if paired else (lambda n: analysis.curve(n) <= wanted)
-    needed = power.fewest(enough) if wanted else None
-    return make(items, analysis.curve(items), wanted, needed, paired)
+    wanted = observed.wanted
+    if observed.share and wanted > 1:
+        raise InputError(f"{wanted:g} is more than 100%, and {observed.metric} is a proportion: write one, such as 0.1")
+
+    def is_enough(items: int) -> bool:
+        value = observed.curve(items)
+        return value >= chance if observed.paired else value <= wanted
+
+    return observed._replace(now=observed.curve(observed.items), needed=power.fewest(is_enough) if wanted else None)

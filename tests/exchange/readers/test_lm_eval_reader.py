@@ -243,7 +243,7 @@ def test_bad_samples_are_one_message_with_the_line_and_nothing_is_stored(
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ('{"results": {"a": {"acc,none": 0.5', ("not JSON, or truncated", "line 1")),
+        ('{"results": {"a": {"acc,none": 0.5', ("not JSON (", "line 1")),
         ('{"results": {"a": {"acc,none": NaN}}}', ("NaN",)),
         ('{"results": {"a": {"acc,none": "high"}}, "model_name": "m"}', ("acc,none of a is 'high', not a number",)),
         ('{"results": {"a": 5}}', ("results.a is 5, not an object",)),

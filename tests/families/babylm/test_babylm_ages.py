@@ -228,7 +228,7 @@ def test_runs_of_all_checkpoints_become_one_file_with_the_correlation(
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        ('{"word0": [{"context": "a"}', "truncated"),
+        ('{"word0": [{"context": "a"}', "not JSON ("),
         ('{"word0": "a"}', "not a list of contexts"),
         ('{"word0": [{"text": "a"}]}', "context"),
         ('{"word0": ["a"]}', "not an object"),

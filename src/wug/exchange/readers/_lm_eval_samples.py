@@ -97,36 +97,19 @@ def _is_item(family: Any, sample: Sample) -> bool:
     return bool(sample.choices) and fits(family, sample) if family is not None else not sample.choices
 
 
-class _Numbers:
-    """Distinct numbers; those from 0 on in order take no memory, since a file may have millions."""
-
-    def __init__(self) -> None:
-        self.below = 0
-        self.others: set[int] = set()
-
-    def __len__(self) -> int:
-        return self.below + len(self.others)
-
-    def add(self, number: int) -> bool:
-        """Add a number; whether it is new."""
-        if 0 <= number < self.below or number in self.others:
-            return False
-        self.others.add(number)
-        while self.below in self.others:
-            self.others.discard(self.below)
-            self.below += 1
-        return True
-
-
 class _Reading:
     """The outcomes of a file on their way into a suite."""
 
     def __init__(
         self, file: SampleFile, suite: ImportedSuite, family: Any, groups: Mapping[str, str], task: TaskOfSamples
     ) -> None:
-        self.file, self.suite, self.family, self.groups, self.task = file, suite, family, groups, task
+        self.file = file
+        self.suite = suite
+        self.family = family
+        self.groups = groups
+        self.task = task
         self.judgements = {*JUDGEMENTS, *task.judged}
-        self.seen: dict[str, _Numbers] = {}
+        self.seen: dict[str, set[int]] = {}
         """The numbers of the documents by filter."""
         self.sums: dict[str, tuple[float, int]] = {}
         """Sum and number of the values of each metric that is a mean of 0s and 1s."""
@@ -159,8 +142,10 @@ class _Reading:
         if not _is_item(self.family, document.sample):
             kind = "generated text" if self.family is None else self.suite.kind
             raise InputError(f"the document is not an item of {kind}, as others of its task", file=path, place=place)
-        if not self.seen.setdefault(document.filtered, _Numbers()).add(document.number):
+        seen = self.seen.setdefault(document.filtered, set())
+        if document.number in seen:
             raise InputError(f"document {document.number} is there twice", file=path, place=place)
+        seen.add(document.number)
         sample = document.sample
         self.ties += sample.tied and not document.doc.get("tie")
         detail: dict[str, Any] = (
