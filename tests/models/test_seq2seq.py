@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import normalizers
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig, T5ForConditionalGeneration
 
 import tiny
 import tiny_seq2seq
@@ -35,15 +38,11 @@ loaded = cache(load)
 @cache
 def of_the_hub(folder: Path) -> tuple[Any, Any]:
     """The tokenizer and the model as transformers loads them."""
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
     return AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
 
 
 def plain(folder: Path, source: str, most: int) -> list[str]:
     """One source through the model alone: token by token, no batch, no cache, no generate()."""
-    import torch
-
     tokenizer, model = of_the_hub(folder)
     asked = torch.tensor([tokenizer(source)["input_ids"]])
     written = [model.config.decoder_start_token_id]
@@ -139,8 +138,6 @@ def test_rows_that_ended_are_taken_out_without_changing_an_answer(made: Maker) -
 
 
 def test_a_model_with_forbidden_words_is_left_to_transformers() -> None:
-    from transformers import GenerationConfig
-
     from wug.models.decoding import greedy
 
     assert greedy.leaves_tokens_alone(GenerationConfig(eos_token_id=1))
@@ -150,8 +147,6 @@ def test_a_model_with_forbidden_words_is_left_to_transformers() -> None:
 def test_memory_that_runs_out_halves_the_batch(
     made: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import torch
-
     model = load(made(), max_length="5", engine="transformers")
     sources = tiny_seq2seq.sources(9)
     expected = texts(model.generate(sources))
@@ -169,8 +164,6 @@ def test_memory_that_runs_out_halves_the_batch(
 
 
 def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
     model = load(made(), engine="transformers")
 
     def none(*_: Any, **__: Any) -> Any:
@@ -184,8 +177,6 @@ def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pyt
 def test_a_model_whose_numbers_change_with_padding_is_asked_in_equal_lengths(
     made: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from transformers import T5ForConditionalGeneration
-
     expected = texts(load(made(), max_length="5").generate(tiny_seq2seq.sources(12)))
     generate = T5ForConditionalGeneration.generate
 
@@ -211,8 +202,6 @@ def test_spaces_around_commas_and_unknown_words_stay_as_they_are(made: Maker) ->
 
 
 def test_a_tokenizer_that_changes_text_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from tokenizers import normalizers
-
     tokenizer = tiny_seq2seq.word_tokenizer([*tiny_seq2seq.MARKS, "copy", "a1"])
     tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
     model = load(tiny_seq2seq.save_seq2seq(tmp_path, tokenizer=tokenizer), max_length="3")
@@ -249,7 +238,7 @@ def test_the_five_pcfg_set_tests_run_end_to_end(made: Maker, tmp_path: Path) -> 
     for architecture in ("t5", "bart"):
         model = load(made(architecture), max_length="6")
         results = list(evaluate(suites, cached(model)))
-        assert {result.meta["test"] for result in results} >= {"plain", "substitutivity", "localism"}
+        assert {result.meta["subtest"] for result in results} >= {"plain", "substitutivity", "localism"}
         assert [result.status for result in results] == ["complete"] * 5
         assert all(f"seq2seq/{made(architecture).name}@" in str(result.signature) for result in results)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import click
 
 if TYPE_CHECKING:
+    from wug.families.suite import ScoredAnswers
     from wug.types import Metric, Request, Row, Suite
 
 PATH = click.Path(path_type=Path)
@@ -157,3 +158,10 @@ def model_id(name: str, *paths: Path) -> str:
     from wug.files import checksum, read_bytes
 
     return f"file/{name}@{checksum(*(read_bytes(path) for path in paths))}"
+
+
+def each_scored(paths: Sequence[Path], score: Callable[[Path], ScoredAnswers]) -> ScoredSuites:
+    """The scored answers in each file, with its name as that of the model."""
+    for path in paths:
+        suite, rows = score(path)
+        yield suite, model_id(path.name, path), rows

@@ -131,6 +131,12 @@ def aligned(rows: Sequence[PredictedRow], sources: Iterable[str], path: Path) ->
     return [waiting[source].pop(0) for source in wanted]
 
 
+def answers_to(sources: Sequence[str], path: Path) -> list[str]:
+    """The prediction for each source in a file: by source in a table, else by position."""
+    rows = read_named(path) if names_columns(read_lines(path)) else read_plain(path, len(sources))
+    return [squeeze(row.prediction) for row in aligned(rows, sources, path)]
+
+
 def _header(line: str) -> list[str] | None:
     """The names of the columns; None if the line is not a header."""
     names = [cell.strip().lower().replace(" ", "_") for cell in line.split("\t")]

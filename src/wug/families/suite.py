@@ -1,15 +1,18 @@
-"""What the suites of most families share: their items, samples of them, and items that the user leaves out."""
+"""What the suites of most families share: samples of items, items that are left out, and outputs that are scored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
+from wug.errors import ModelError
 from wug.families.exclusion import kept
+from wug.families.predictions import squeeze
 from wug.families.sampling import limited, of_whole_file, sampled
 from wug.labels import of_suite
+from wug.types import Generator, Metric, Notice, Row, Source, Suite, text_of
 
 T = TypeVar("T")
 
@@ -57,3 +60,104 @@ class ItemSuite(Generic[T]):
             return self
         items, notices = tuple(self.items[place] for place in left.places), (*self.notices, *left.notices)
         return replace(self, items=items, notices=notices, selection={**self.selection, **left.signature})
+
+
+Generate: TypeAlias = Callable[[Sequence[str | Source]], list[str]]
+"""Returns one output per source, with single spaces between words."""
+MAX_WORDS_OPTION = {"cut": "2n+16"}
+"""The option of a suite whose outputs may be cut off at this length if the target has n words."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class GenerationSuite(ItemSuite[T]):
+    """Items for which a model generates outputs."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    metrics: ClassVar[tuple[Metric, ...]]
+    needs: ClassVar[Literal["text"]] = "text"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every scoring option, for the signature."""
+        return {**self.settings, **self.selection}
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show with the outcomes."""
+        return {}
+
+    def requests(self) -> list[str | Source]:
+        """The sources that do not depend on an output."""
+        return []
+
+    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+        """Score one output per request."""
+        return iter(())
+
+    def outcomes(self, generate: Generate) -> Iterator[Row]:
+        """Generate outputs for the items, as often as it takes, and score them."""
+        return self.score(generate(self.requests()))
+
+    def run(self, model: Generator) -> Iterator[Row]:
+        """Generate outputs and score them."""
+        yield from map(Notice, self.notices)
+        yield from self.outcomes(lambda sources: list(map(squeeze, generated(model, sources))))
+
+
+class ScoredAnswers(NamedTuple):
+    """A suite, and the scores of outputs that were computed elsewhere."""
+
+    suite: Suite
+    rows: Iterator[Row]
+
+
+def generated(model: Generator, sources: Sequence[str | Source]) -> list[str]:
+    """A model's output for each source; ModelError if there is not one each."""
+    sent: Any = sources if getattr(model, "bounded", False) else list(map(text_of, sources))
+    answers = model.generate(sent) if sources else []
+    if len(answers) != len(sources):
+        raise ModelError(f"{model.id} gave {len(answers):,} answers to {len(sources):,} sources")
+    return list(map(text_of, answers))
+
+
+def bounded(source: str, target: str) -> Source:
+    """A source whose output may be cut off as `MAX_WORDS_OPTION` says."""
+    return Source(source, 2 * len(target.split()) + 16)
+
+
+def warn_if_empty(answers: Sequence[str]) -> Iterator[Notice]:
+    """A warning if outputs are empty."""
+    if empty := sum(not answer for answer in answers):
+        yield Notice(f"{empty:,} of {len(answers):,} answers are empty")
+
+
+ENDED_EARLY = (
+    Metric(
+        "eos_contained_in_target",
+        meaning="of the wrong outputs: the output is contained in the target, as text",
+        better="neither",
+    ),
+    Metric(
+        "eos_strict_prefix",
+        meaning="of the wrong outputs: the target begins with the output, which stops too early",
+        better="neither",
+    ),
+    Metric(
+        "eos_contiguous_token_sub",
+        meaning="of the wrong outputs: the symbols of the output are a contiguous part of the target",
+        better="neither",
+    ),
+)
+"""Three ways in which Hupkes et al. (2020) call a wrong output one that ended too early."""
+
+
+def ended_early(answer: str, target: str) -> Mapping[str, bool]:
+    """The metrics of ENDED_EARLY for a wrong output."""
+    symbols, expected = answer.split(), target.split()
+    starts = range(len(expected) - len(symbols) + 1)
+    return {
+        "eos_contained_in_target": answer in target,  # as text: "A1" is contained in "A12" too
+        "eos_strict_prefix": expected[: len(symbols)] == symbols,
+        "eos_contiguous_token_sub": any(expected[at : at + len(symbols)] == symbols for at in starts),
+    }

@@ -66,7 +66,7 @@ def test_a_model_is_judged_by_its_answers(suite: CogsSuite) -> None:
 
 
 def test_an_answer_too_few_is_an_error(suite: CogsSuite) -> None:
-    with pytest.raises(ModelError, match="parrot gave 1 answers to 2 sentences"):
+    with pytest.raises(ModelError, match="parrot gave 1 answers to 2 sources"):
         list(suite.run(Parrot({"Emma napped .": "Emma"})))
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError
-from wug.families.pcfgset.predictions import answers, answers_to, read_table
+from wug.families.pcfgset.predictions import answers, read_table
+from wug.families.predictions import answers_to
 
 
 def write(path: Path, text: str) -> Path:

@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.errors import FormulaError, ModelError
+from wug.errors import FormulaError
 from wug.families.cogs import read as gold_file
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
 from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recognise, violations
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
-from wug.families.pcfgset.suite import PcfgSuite
+from wug.families.suite import GenerationSuite, generated
 from wug.files import write_text
 from wug.record_tables import stem
 from wug.samples import Sample, plain_sample, text_sample
-from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Source, text_of
+from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Source
 
 _OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were corrected in 2022"
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class CogsSuite(PcfgSuite[gold_file.GoldLine]):
+class CogsSuite(GenerationSuite[gold_file.GoldLine]):
     """A gold file as a test of a model."""
 
     kind = "cogs"
@@ -53,10 +53,7 @@ class CogsSuite(PcfgSuite[gold_file.GoldLine]):
 
     def run(self, model: Generator) -> Iterator[Row]:
         """Generate the form of every sentence and score them all, with their white space."""
-        answers = model.generate([line.sentence for line in self.items])
-        if len(answers) != len(self):
-            raise ModelError(f"{model.id} gave {len(answers)} answers to {len(self)} sentences")
-        yield from score_forms(self, model.id, list(map(text_of, answers))).rows()
+        yield from score_forms(self, model.id, generated(model, self.requests())).rows()
 
     def strata(self) -> list[tuple[str, ...]]:
         """Lexical or structural, and the type."""
@@ -83,7 +80,6 @@ def read_gold(path: Path, dialect: str | None = None, options: CogsMetricOptions
         identity,
         tuple(warnings),
         settings=signature,
-        test="cogs",
         file=str(path),
         dialect=used,
         metric_options=options,

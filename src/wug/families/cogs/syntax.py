@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from wug.errors import InputError
 from wug.families.cogs.read import SPLITS, GoldLine, meta_of
-from wug.families.pcfgset.suite import PcfgSuite, warn_if_empty
 from wug.families.predictions import content_lines
+from wug.families.suite import GenerationSuite, warn_if_empty
 from wug.files import checksum, head
 from wug.record_tables import stem
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
@@ -29,10 +30,11 @@ _LAYOUTS: Mapping[SyntaxDialect, str] = {
 }
 
 
-class SyntaxSuite(PcfgSuite[GoldLine]):
-    """A file of Syntax-COGS; `test` is its dialect."""
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class SyntaxSuite(GenerationSuite[GoldLine]):
+    """A file of Syntax-COGS."""
 
-    __slots__ = ()
+    dialect: SyntaxDialect
     kind = "cogs"
     metrics = (
         Metric("exact_match", meaning="the output has the tokens of the target"),
@@ -45,7 +47,7 @@ class SyntaxSuite(PcfgSuite[GoldLine]):
     @property
     def meta(self) -> Mapping[str, Any]:
         """What pages show with the outcomes."""
-        return {"dialect": self.test, **meta_of(self.items)}
+        return {"dialect": self.dialect, **meta_of(self.items)}
 
     def requests(self) -> list[str | Source]:
         """The sources, in the order of the file."""
@@ -59,11 +61,11 @@ class SyntaxSuite(PcfgSuite[GoldLine]):
             item, groups, output = str(line.number), line.groups, " ".join(output.split())
             detail = {"source": line.sentence, "target": line.form, "answer": output}
             yield Outcome(item, "exact_match", output == line.form, groups, detail)
-            if self.test == "tags":
+            if self.dialect == "tags":
                 given, target = output.split(), line.form.split()
                 same = sum(one == other for one, other in zip(given, target, strict=False))
                 yield Outcome(item, "tag_accuracy", same / max(len(given), len(target)), groups)
-            elif self.test == "tree":
+            elif self.dialect == "tree":
                 found, right = brackets(output), brackets(line.form) or Counter()
                 yield Outcome(item, "well_formed", found is not None, groups)
                 found = found or Counter()
@@ -137,7 +139,7 @@ def read_syntax(path: Path, dialect: SyntaxDialect) -> SyntaxSuite:
         lines.append(GoldLine(number, " ".join(source), " ".join(target.split()), kind))
     name = stem(path)
     name = f"cogs-{dialect}-{name}" if name in SPLITS else name
-    return SyntaxSuite(name, tuple(lines), checksum("\n".join(texts)), settings={"dialect": dialect}, test=dialect)
+    return SyntaxSuite(name, tuple(lines), checksum("\n".join(texts)), settings={"dialect": dialect}, dialect=dialect)
 
 
 def _error(row: list[str], dialect: SyntaxDialect) -> str:

@@ -158,7 +158,7 @@ def _opened(test_files: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList,
             pairs_of_lines = [line._replace(item=f"{function}/{line.number}") for line in pairs_of_lines]
         lines += pairs_of_lines
     lines = _grown(lines) if test_files.test == "increasing_length" else lines
-    return plain_suite(test_files.name, lines, test=test_files.test), problems, wrong
+    return plain_suite(test_files.name, lines, subtest=test_files.test), problems, wrong
 
 
 def _grown(lines: Sequence[files.SourceLine]) -> list[files.SourceLine]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -25,7 +24,7 @@ def score_plain(paths: Sequence[Path], *, gold: tuple[Path, Path] | None) -> fam
     """
     from wug.families.pcfgset import suite
 
-    return _scored(paths, lambda path: suite.score_plain(path, gold))
+    return family.each_scored(paths, lambda path: suite.score_plain(path, gold))
 
 
 def score_steps(paths: Sequence[Path], *, trees: Sequence[int]) -> family.ScoredSuites | str:
@@ -42,7 +41,7 @@ def score_steps(paths: Sequence[Path], *, trees: Sequence[int]) -> family.Scored
 
     if trees:
         return "\n\n".join(text for path in paths for text in _drawn(path, trees))
-    return _scored(paths, score_trace)
+    return family.each_scored(paths, score_trace)
 
 
 def score_exceptions(paths: Sequence[Path], *, gold: Path | None) -> family.ScoredSuites:
@@ -58,7 +57,7 @@ def score_exceptions(paths: Sequence[Path], *, gold: Path | None) -> family.Scor
     """
     from wug.families.pcfgset import overgeneralisation
 
-    return _scored(paths, lambda path: overgeneralisation.score_exceptions(path, gold))
+    return family.each_scored(paths, lambda path: overgeneralisation.score_exceptions(path, gold))
 
 
 def score_synonyms(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path | None) -> family.ScoredSuites:
@@ -79,12 +78,6 @@ def score_synonyms(paths: Sequence[Path], *, twins: Sequence[Path], gold: Path |
     for path, twin in zip(paths, twins, strict=True):
         scored = substitutivity.score_synonyms(path, twin, gold)
         yield scored.suite, family.model_id(path.name, path, twin), scored.rows
-
-
-def _scored(paths: Sequence[Path], read: Callable[[Path], Any]) -> family.ScoredSuites:
-    for path in paths:
-        scored = read(path)
-        yield scored.suite, family.model_id(path.name, path), scored.rows
 
 
 def _drawn(path: Path, samples: Sequence[int]) -> list[str]:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError
-from wug.families.pcfgset import suite as common
+from wug.families import suite as common
 from wug.families.pcfgset.files import at, name_of_answers, source_error, target_error, text_lines
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
+from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.predictions import squeeze
 from wug.files import checksum
 from wug.problems import ProblemList
@@ -66,7 +67,7 @@ class UnrolledSource(NamedTuple):
         return len(answer.split()) > common.bounded(self.source, self.target).max_words
 
 
-class LocalismSuite(common.PcfgSuite[UnrolledSource]):
+class LocalismSuite(PcfgSuite[UnrolledSource]):
     """Sources in unrolled form."""
 
     __slots__ = ()
@@ -139,7 +140,7 @@ def localism_suite(name: str, samples: Sequence[UnrolledSource]) -> LocalismSuit
     numbers = {n: str(number) for number, n in enumerate(order, 1)}
     named = tuple(sample._replace(item=numbers[n]) for n, sample in enumerate(samples))
     covered = checksum("localism", *(content[n] for n in order))
-    return LocalismSuite(name, named, covered, settings=common.MAX_WORDS_OPTION, test="localism")
+    return LocalismSuite(name, named, covered, settings=common.MAX_WORDS_OPTION, subtest="localism")
 
 
 def score_trace(predictions: Path) -> common.ScoredAnswers:

@@ -9,8 +9,10 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.pcfgset.files import SourceLine, at, name_of_answers, ratio_name, read_pair, stem
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
-from wug.families.pcfgset.predictions import Epoch, answers_to, read_log
-from wug.families.pcfgset.suite import Generate, PcfgSuite, ScoredAnswers, warn_if_empty
+from wug.families.pcfgset.predictions import Epoch, read_log
+from wug.families.pcfgset.suite import PcfgSuite
+from wug.families.predictions import answers_to
+from wug.families.suite import Generate, ScoredAnswers, warn_if_empty
 from wug.files import checksum
 from wug.problems import ProblemList, refuse_errors
 from wug.types import Estimate, Metric, Outcome, Row, Source
@@ -89,7 +91,7 @@ def overgeneralisation_suite(name: str, items: Sequence[ExceptionLine]) -> Overg
     """A suite of exceptions."""
     content = (f"{item.line.source}\t{item.line.target}\t{item.exception}" for item in items)
     suite_checksum = checksum("overgeneralisation", *content)
-    return OvergeneralisationSuite(name, tuple(items), suite_checksum, test="overgeneralisation")
+    return OvergeneralisationSuite(name, tuple(items), suite_checksum, subtest="overgeneralisation")
 
 
 def score_exceptions(predictions: Path, gold: Path | None = None) -> ScoredAnswers:
@@ -102,7 +104,7 @@ def score_exceptions(predictions: Path, gold: Path | None = None) -> ScoredAnswe
         name = name_of_answers(predictions, "overgeneralisation")
         # The checksum covers the epochs; a log does not contain the sources.
         covered = checksum("profile", *(str(epoch.number) for epoch in epochs))
-        log = ProfileSuite(name, tuple(epochs), covered, test="overgeneralisation")
+        log = ProfileSuite(name, tuple(epochs), covered, subtest="overgeneralisation")
         return ScoredAnswers(log, log.outcomes(lambda sources: []))
     if not stem(gold).endswith("_exception"):
         raise InputError("expected a file called …_exception.src, with the …_original files in its folder", file=gold)

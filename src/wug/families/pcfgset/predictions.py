@@ -54,7 +54,7 @@ def answers(path: Path, sources: Sequence[str] | None = None) -> dict[str, list[
         for row in read_table(path):
             by_source[row.source or ""].append(row.prediction)
     elif sources is not None:
-        for source, answer in zip(sources, answers_to(sources, path), strict=True):
+        for source, answer in zip(sources, readers.answers_to(sources, path), strict=True):
             by_source[readers.squeeze(source)].append(answer)
     else:
         message = "neither a table with a source and a prediction column nor a localism trace"
@@ -74,14 +74,6 @@ def read_table(path: Path) -> list[readers.PredictedRow]:
     if any(row.source is None for row in rows):
         raise InputError("there is no column with the sources", file=path, place="line 1")
     return [row._replace(prediction=readers.squeeze(row.prediction)) for row in rows]
-
-
-def answers_to(sources: Sequence[str], path: Path) -> list[str]:
-    """The output for each source in a prediction file: by source in a table, else by position."""
-    rows = (
-        readers.read_named(path) if readers.names_columns(read_lines(path)) else readers.read_plain(path, len(sources))
-    )
-    return [readers.squeeze(row.prediction) for row in readers.aligned(rows, sources, path)]
 
 
 def read_trace(path: Path) -> list[TracedSample]:

@@ -12,8 +12,10 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.pcfgset import files
 from wug.families.pcfgset.language import TWIN, SourceError, parse
-from wug.families.pcfgset.predictions import answers_to, read_table
-from wug.families.pcfgset.suite import PcfgSuite, ScoredAnswers, warn_if_empty
+from wug.families.pcfgset.predictions import read_table
+from wug.families.pcfgset.suite import PcfgSuite
+from wug.families.predictions import answers_to
+from wug.families.suite import ScoredAnswers, warn_if_empty
 from wug.files import checksum
 from wug.problems import ProblemList, refuse_errors
 from wug.types import Metric, Outcome, Row, Source
@@ -90,7 +92,7 @@ def substitutivity_suite(name: str, pairs: Sequence[SynonymPair]) -> Substitutiv
     """A suite of pairs."""
     content = (f"{pair.line.source}\t{pair.synonym_source}\t{pair.line.target}" for pair in pairs)
     suite_checksum = checksum("substitutivity", *content)
-    return SubstitutivitySuite(name, tuple(pairs), suite_checksum, test="substitutivity")
+    return SubstitutivitySuite(name, tuple(pairs), suite_checksum, subtest="substitutivity")
 
 
 def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | None = None) -> ScoredAnswers:

@@ -3,95 +3,45 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from wug.errors import InputError, ModelError
+from wug.errors import InputError
 from wug.families.pcfgset import files
 from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
-from wug.families.pcfgset.predictions import answers_to, read_table
-from wug.families.predictions import PredictedRow, squeeze
-from wug.families.suite import ItemSuite
+from wug.families.pcfgset.predictions import read_table
+from wug.families.predictions import PredictedRow, answers_to
+from wug.families.suite import (
+    ENDED_EARLY,
+    MAX_WORDS_OPTION,
+    GenerationSuite,
+    ScoredAnswers,
+    bounded,
+    ended_early,
+    warn_if_empty,
+)
 from wug.files import checksum
 from wug.problems import refuse_errors
 from wug.stats import estimate
-from wug.types import Generator, Metric, Notice, Outcome, Row, Source, Suite, text_of
+from wug.types import Metric, Outcome, Row, Source
 
 T = TypeVar("T")
-Generate: TypeAlias = Callable[[Sequence[str | Source]], list[str]]
-"""Returns one output per source, with single spaces between words."""
-
-MAX_WORDS_OPTION = {"cut": "2n+16"}
-"""The option of a test whose outputs may be cut off at this length if the target has n words."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class PcfgSuite(ItemSuite[T]):
+class PcfgSuite(GenerationSuite[T]):
     """A test with its items."""
 
-    settings: Mapping[str, str] = field(default_factory=dict)
-    test: str = "plain"
+    subtest: str = "plain"
     """As results call it: `plain`, `localism`, …"""
-
-    metrics: ClassVar[tuple[Metric, ...]]
     kind = "pcfgset"
-    needs: ClassVar[Literal["text"]] = "text"
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        """Every scoring option, for the signature."""
-        return {**self.settings, **self.selection}
-
-    def requests(self) -> list[str | Source]:
-        """The sources that do not depend on an output."""
-        return []
-
-    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
-        """Score one output per request."""
-        return iter(())
-
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
-        """Generate outputs for the items, as often as it takes, and score them."""
-        return self.score(generate(self.requests()))
 
     @property
     def meta(self) -> Mapping[str, Any]:
         """The name of the test."""
-        return {"test": self.test}
-
-    def run(self, model: Generator) -> Iterator[Row]:
-        """Generate outputs and score them."""
-        yield from map(Notice, self.notices)
-        yield from self.outcomes(lambda sources: _generate(model, sources))
-
-
-class ScoredAnswers(NamedTuple):
-    """A test, and the scores of outputs that were computed elsewhere."""
-
-    suite: Suite
-    rows: Iterator[Row]
-
-
-ENDED_EARLY = (
-    Metric(
-        "eos_contained_in_target",
-        meaning="of the wrong outputs: the output is contained in the target, as text",
-        better="neither",
-    ),
-    Metric(
-        "eos_strict_prefix",
-        meaning="of the wrong outputs: the target begins with the output, which stops too early",
-        better="neither",
-    ),
-    Metric(
-        "eos_contiguous_token_sub",
-        meaning="of the wrong outputs: the symbols of the output are a contiguous part of the target",
-        better="neither",
-    ),
-)
-"""Three ways in which the published study calls a wrong output one that ended too early."""
+        return {"subtest": self.subtest}
 
 
 class PlainSuite(PcfgSuite[files.SourceLine]):
@@ -128,10 +78,10 @@ class PlainSuite(PcfgSuite[files.SourceLine]):
         return [(next(iter(_held_out(line)), ""), line.groups["function"]) for line in self.items]
 
 
-def plain_suite(name: str, lines: Sequence[files.SourceLine], *, test: str = "plain") -> PlainSuite:
+def plain_suite(name: str, lines: Sequence[files.SourceLine], *, subtest: str = "plain") -> PlainSuite:
     """A suite of the test `plain`, `per_function` or `increasing_length`."""
     content = (f"{line.source}\t{line.target}" for line in lines)
-    return PlainSuite(name, tuple(lines), checksum(test, *content), settings=MAX_WORDS_OPTION, test=test)
+    return PlainSuite(name, tuple(lines), checksum(subtest, *content), settings=MAX_WORDS_OPTION, subtest=subtest)
 
 
 def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> ScoredAnswers:
@@ -153,43 +103,11 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
     return ScoredAnswers(suite, suite.score(answers))
 
 
-def warn_if_empty(answers: Sequence[str]) -> Iterator[Notice]:
-    """A warning if outputs are empty."""
-    if empty := sum(not answer for answer in answers):
-        yield Notice(f"{empty:,} of {len(answers):,} answers are empty")
-
-
-def bounded(source: str, target: str) -> Source:
-    """A source whose output may be cut off as `MAX_WORDS_OPTION` says."""
-    return Source(source, 2 * len(target.split()) + 16)
-
-
-def _generate(model: Generator, sources: Sequence[str | Source]) -> list[str]:
-    if not sources:
-        return []
-    sent: Any = sources if getattr(model, "bounded", False) else list(map(text_of, sources))
-    answers = model.generate(sent)
-    if len(answers) != len(sources):
-        raise ModelError(f"{model.id} gave {len(answers):,} answers to {len(sources):,} sources")
-    return [squeeze(text_of(answer)) for answer in answers]
-
-
 def _line(row: PredictedRow, path: Path) -> files.SourceLine:
     try:
         return files.line_of(parse(row.source or ""), row.target, row.number, str(row.number - 1))
     except SourceError as error:
         raise InputError(error.args[0], file=path, place=f"line {row.number}, source") from None
-
-
-def ended_early(answer: str, target: str) -> Mapping[str, bool]:
-    """The metrics of ENDED_EARLY for a wrong output."""
-    symbols, expected = answer.split(), target.split()
-    starts = range(len(expected) - len(symbols) + 1)
-    return {
-        "eos_contained_in_target": answer in target,  # as text: "A1" is contained in "A12" too
-        "eos_strict_prefix": expected[: len(symbols)] == symbols,
-        "eos_contiguous_token_sub": any(expected[at : at + len(symbols)] == symbols for at in starts),
-    }
 
 
 def _held_out(line: files.SourceLine) -> list[str]:

@@ -164,7 +164,7 @@ LEGEND = "One line per function. Choose one in the legend to see it alone, with 
 
 def plain_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Charts of a plain test, one per function, or one of increasing length."""
-    growing = result.meta.get("test") == "increasing_length"
+    growing = result.meta.get("subtest") == "increasing_length"
     if growing and rows.tally(ACCURACY)[""]:
         yield page.DeferredPart("growing", "Accuracy as strings grow", lambda: _growing(rows), note=LEGEND)
     fields, note = grouped.by_field(result, ACCURACY), grouped.interval_note(result, ACCURACY)

@@ -25,9 +25,7 @@ def score_scan(paths: Sequence[Path], *, gold: Path, oracle_length: bool) -> fam
     """
     from wug.families.scan.suite import score_outputs
 
-    for path in paths:
-        scored = score_outputs(path, gold, oracle_length=oracle_length)
-        yield scored.suite, family.model_id(path.name, path), scored.rows
+    return family.each_scored(paths, lambda path: score_outputs(path, gold, oracle_length=oracle_length))
 
 
 def make_scan(*, output: Path | None, check: Path | None, force: bool, **options: Any) -> str | None:

@@ -10,11 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from wug.families.pcfgset import suite as common
+from wug.families import suite as common
 from wug.families.pcfgset.files import at, text_lines
 from wug.families.pcfgset.language import SourceError
-from wug.families.pcfgset.predictions import answers_to
-from wug.families.predictions import PredictedRow, aligned, squeeze
+from wug.families.predictions import PredictedRow, aligned, answers_to, squeeze
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
 from wug.files import checksum, read_lines
 from wug.problems import ProblemList, refuse_errors
@@ -40,7 +39,7 @@ class ScanLine(NamedTuple):
         return " ".join(self.command.words)
 
 
-class ScanSuite(common.PcfgSuite[ScanLine]):
+class ScanSuite(common.GenerationSuite[ScanLine]):
     """Commands with one target each."""
 
     __slots__ = ()
@@ -104,14 +103,8 @@ def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
         lines = _seen(lines, training)
     settings = common.MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
     content = (f"{line.source}\t{line.target}" for line in lines)
-    return ScanSuite(
-        suite_name(path),
-        tuple(lines),
-        checksum("scan", *content),
-        tuple(map(str, problems)),
-        settings=settings,
-        test="scan",
-    )
+    notices = tuple(map(str, problems))
+    return ScanSuite(suite_name(path), tuple(lines), checksum("scan", *content), notices, settings=settings)
 
 
 def score_outputs(predictions: Path, gold: Path, *, oracle_length: bool = False) -> common.ScoredAnswers:

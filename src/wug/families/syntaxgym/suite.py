@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from wug import registry
 from wug.families.suite import ItemSuite
@@ -24,7 +24,8 @@ SUMMARY = "all_predictions"
 _PREDICTION = re.compile(r"prediction_(\d+)(?:/(.+))?")
 
 
-class PredictionMetric(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PredictionMetric:
     """A metric of one prediction."""
 
     index: int
