@@ -8,7 +8,6 @@ H-12<TAB>score<TAB>prediction       fairseq, in any order
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.files import read_lines
 from wug.formatting import plural
-from wug.record_tables import best_hypotheses
+from wug.problems import refuse_errors
+from wug.record_tables import best_hypotheses, read_table
 
 SOURCE = ("sentence", "source", "src", "input", "question")
 PREDICTION = ("prediction", "predicted", "pred", "hypothesis", "output", "answer", "logical_form", "form")
@@ -54,33 +54,30 @@ def content_lines(path: Path) -> list[str]:
 
 def names_columns(lines: Sequence[str]) -> bool:
     """Whether a file is a table with a header, or JSON Lines."""
-    return bool(lines) and (lines[0].startswith("{") or _header(lines[0]) is not None)
+    return bool(lines) and (lines[0].startswith("{") or _names_columns(lines[0]))
 
 
 def read_named(path: Path) -> list[PredictedRow]:
     """The rows of a table with a header, or of JSON Lines."""
     lines = content_lines(path)
-    if lines[0].startswith("{"):
-        return [_json_row(number, line, path) for number, line in enumerate(lines, 1)]
-    header = _header(lines[0])
-    if header is None:
+    if not names_columns(lines):
         message = f"expected the header source<TAB>target<TAB>prediction, found {short(lines[0])}"
         raise InputError(message, file=path, place="line 1")
-    if len(lines) == 1:
+    table = read_table(path, quoted=False)
+    refuse_errors(table.problems, path)
+    if not table.records:
         raise InputError("there are no rows below the header", file=path)
-    return [
-        _row(number, dict(zip(header, fields, strict=True)))
-        for number, fields in enumerate(split_columns(lines, path)[1:], 2)
-    ]
-
-
-def split_columns(lines: Sequence[str], path: Path) -> list[list[str]]:
-    """The fields of every line, or an error if a line does not have as many as the first."""
-    rows = [line.split("\t") for line in lines]
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(rows[0]):
-            message = f"{plural(len(row), 'column')}, but line 1 has {len(rows[0])}: {short(lines[number - 1])}"
-            raise InputError(message, file=path, place=f"line {number}")
+    rows = []
+    for place, fields in table.records:
+        texts = {_column(name): text for name, text in fields.items() if isinstance(text, str)}
+        source, target, prediction = (
+            next((texts[name] for name in names if name in texts), None) for names in (SOURCE, TARGET, PREDICTION)
+        )
+        if prediction is None:
+            message = f"no field with the prediction as text. It may be called {', '.join(PREDICTION)}"
+            raise InputError(message, file=path, place=place)
+        single_spaced = (None if text is None else squeeze(text) for text in (source, target))
+        rows.append(PredictedRow(int(place.removeprefix("line ")), prediction, *single_spaced))
     return rows
 
 
@@ -137,35 +134,12 @@ def answers_to(sources: Sequence[str], path: Path) -> list[str]:
     return [squeeze(row.prediction) for row in aligned(rows, sources, path)]
 
 
-def _header(line: str) -> list[str] | None:
-    """The names of the columns; None if the line is not a header."""
-    names = [cell.strip().lower().replace(" ", "_") for cell in line.split("\t")]
+def _names_columns(line: str) -> bool:
+    """Whether a line is the header of a table."""
+    names = [_column(cell) for cell in line.split("\t")]
     known = "source" in names or set(names) <= {*SOURCE, *PREDICTION, *TARGET, *OTHER}
-    return names if len(names) > 1 and known and set(names) & set(PREDICTION) else None
+    return len(names) > 1 and known and bool(set(names) & set(PREDICTION))
 
 
-def _row(number: int, fields: dict[str, str]) -> PredictedRow:
-    source, target, prediction = (
-        next((fields[name] for name in names if isinstance(fields.get(name), str)), None)
-        for names in (SOURCE, TARGET, PREDICTION)
-    )
-    return PredictedRow(
-        number,
-        prediction or "",
-        None if source is None else squeeze(source),
-        None if target is None else squeeze(target),
-    )
-
-
-def _json_row(number: int, line: str, path: Path) -> PredictedRow:
-    place = f"line {number}"
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
-        raise InputError(f"not JSON: {short(line)}", file=path, place=place) from None
-    if not isinstance(fields, dict):
-        raise InputError(f"not a JSON object: {short(line)}", file=path, place=place)
-    if not any(isinstance(fields.get(name), str) for name in PREDICTION):
-        message = f"no field with the prediction as text. It may be called {', '.join(PREDICTION)}"
-        raise InputError(message, file=path, place=place)
-    return _row(number, fields)
+def _column(name: str) -> str:
+    return name.strip().lower().replace(" ", "_")

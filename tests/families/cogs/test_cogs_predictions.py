@@ -168,7 +168,7 @@ def test_a_binary_file_is_refused(gold: CogsSuite, data: bytes) -> None:
         ("a\tb\tc\n\n", "line 2: 1 column, but line 1 has 3"),
         ("a\tb\tc\td\n", "line 1: 4 columns: a table has two or three"),
         ("a\nb\tc\nd\n", "line 2: a tab, but line 1 has none"),
-        ('{"prediction": "a"}\nb\n', "line 2: not JSON: 'b'"),
+        ('{"prediction": "a"}\nb\n', "line 2: not JSON (Expecting value at column 1)"),
         ('{"prediction": "a"}\n[]\n', "line 2: not a JSON object"),
         ('{"prediction": 1}\n', "line 1: no field with the prediction as text"),
         ('{"predictoin": "a"}\n', "line 1: no field with the prediction as text"),

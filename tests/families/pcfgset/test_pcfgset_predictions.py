@@ -46,7 +46,7 @@ def test_crlf_and_gzip_make_no_difference(tmp_path: Path) -> None:
     [
         ("copy A1\tA1\tA1\n", "line 1", "expected the header source<TAB>target<TAB>prediction"),
         ("", "run.txt", "the file is empty"),
-        ("source\ttarget\tprediction\ncopy A1\tA1\n", "line 2", "2 columns, but line 1 has 3"),
+        ("source\ttarget\tprediction\ncopy A1\tA1\n", "line 2", "2 fields where the header has 3"),
         ("source\ttarget\tprediction\n", "", "there are no rows below the header"),
     ],
 )

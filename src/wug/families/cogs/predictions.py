@@ -13,6 +13,7 @@ from pathlib import Path
 from wug.errors import InputError
 from wug.families import predictions as readers
 from wug.families.cogs.read import GoldLine
+from wug.formatting import plural
 from wug.record_tables import HYPOTHESIS
 
 
@@ -39,8 +40,12 @@ def read_predictions(path: Path, gold: Sequence[GoldLine]) -> tuple[list[str], l
 def _unnamed_columns(
     lines: Sequence[str], path: Path, gold: Sequence[GoldLine], warnings: list[str]
 ) -> list[readers.PredictedRow]:
-    cells = readers.split_columns(lines, path)
+    cells = [line.split("\t") for line in lines]
     width = len(cells[0])
+    for number, row in enumerate(cells, 1):
+        if len(row) != width:
+            message = f"{plural(len(row), 'column')}, but line 1 has {width}: {readers.short(lines[number - 1])}"
+            raise InputError(message, file=path, place=f"line {number}")
     if width > 3:
         message = f"{width} columns: a table has two or three, or a header line"
         raise InputError(message, file=path, place="line 1")
