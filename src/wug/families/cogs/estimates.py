@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.stats import Floats, ratio_interval, wilson
+from wug.stats import Floats, estimate, ratio_interval
 from wug.types import Estimate
 
 Groups: TypeAlias = Mapping[str, NDArray[np.intp]]
@@ -60,9 +60,9 @@ def estimates(columns: MetricColumns, groups: Groups) -> list[Estimate]:
     """Every value of every group: shares, means, micro and macro averages, with intervals."""
     found: list[Estimate] = []
     for metric, flags in columns.flags.items():
-        found += _over_types([_share(metric, group, flags[lines]) for group, lines in groups.items()])
+        found += _over_types([estimate(metric, group, flags[lines].tolist()) for group, lines in groups.items()])
     for metric, numbers in columns.numbers.items():
-        found += _over_types([_mean(metric, group, numbers[lines]) for group, lines in groups.items()])
+        found += _over_types([estimate(metric, group, numbers[lines].tolist()) for group, lines in groups.items()])
     for metric, value in columns.corpus.items():
         found.append(Estimate(metric, "all", value, len(columns)))
     for feature, counts in columns.counts.items():
@@ -75,7 +75,7 @@ def estimates(columns: MetricColumns, groups: Groups) -> list[Estimate]:
             found += _over_types(micro)
         for name in SCORES:
             metric = f"{feature}_{name}_macro"
-            means = [_mean(metric, group, lines_scores[name][lines]) for group, lines in within.items()]
+            means = [estimate(metric, g, lines_scores[name][i].tolist()) for g, i in within.items()]
             if columns.harmonic and name == "f1":
                 means = [Estimate(m.metric, m.group, _harmonic_f1(lines_scores, within[m.group]), m.n) for m in means]
             found += _over_types(means)
@@ -90,23 +90,12 @@ def _parts(counts: OverlapCounts, name: str) -> tuple[Floats, Floats, Floats]:
     return counts.common, counts.predicted if name == "precision" else counts.gold, both
 
 
-def _share(metric: str, group: str, flags: NDArray[np.bool_]) -> Estimate:
-    successes, n = int(flags.sum()), len(flags)
-    return Estimate.of(metric, group, successes / n, n, wilson(successes, n), "wilson")
-
-
-def _mean(metric: str, group: str, values: Floats) -> Estimate:
-    n, mean = len(values), float(values.mean())
-    made = ratio_interval(values, np.ones(n))
-    return Estimate.of(metric, group, mean, n, made.interval, made.method)
-
-
 def _micro(metric: str, group: str, top: Floats, bottom: Floats, of_nothing: float) -> Estimate:
     """The ratio of two sums over lines, with the interval of a ratio estimator (lines are the sample)."""
-    n, below = len(top), float(bottom.sum())
-    if below == 0:
+    n, total = len(top), float(bottom.sum())
+    if total == 0:
         return Estimate(metric, group, of_nothing, n)
-    ratio, made = float(top.sum()) / below, ratio_interval(top, bottom)
+    ratio, made = float(top.sum()) / total, ratio_interval(top, bottom)
     if made.interval is None:
         return Estimate(metric, group, ratio, n, method=made.method)
     low, high = max(0.0, made.interval.low), min(1.0, made.interval.high)
@@ -121,6 +110,6 @@ def _harmonic_f1(scores: Mapping[str, Floats], lines: NDArray[np.intp]) -> float
 def _over_types(found: list[Estimate]) -> Iterator[Estimate]:
     """The estimates and, if there are several types, the mean over types."""
     yield from found
-    by_type = [estimate.value for estimate in found if estimate.group.startswith("type=")]
+    by_type = [each.value for each in found if each.group.startswith("type=")]
     if len(by_type) > 1:
         yield Estimate(found[0].metric, OVER_TYPES, math.fsum(by_type) / len(by_type), len(by_type))

@@ -12,6 +12,7 @@ from wug.errors import FormulaError, InputError, UnknownName
 from wug.families.cogs.logical_form import DIALECTS, Dialect, is_well_formed, parse, recognise, violations
 from wug.families.predictions import content_lines
 from wug.files import checksum
+from wug.formatting import plural
 from wug.types import Problem
 
 
@@ -31,12 +32,12 @@ _STRUCTURAL = ("3.2", "3.3")
 
 
 def _types(sections: Mapping[str, Mapping[str, str]]) -> dict[str, Generalisation]:
-    found: dict[str, Generalisation] = {}
+    by_name: dict[str, Generalisation] = {}
     for section, types in sections.items():
         lexical = section[:1].isdigit() and section[:3] not in _STRUCTURAL
         kind: Literal["lexical", "structural"] = "lexical" if lexical else "structural"
-        found |= {name: Generalisation(name, section, kind, title) for name, title in types.items()}
-    return found
+        by_name |= {name: Generalisation(name, section, kind, title) for name, title in types.items()}
+    return by_name
 
 
 GENERALISATIONS = _types(_PUBLISHED["cogs"])
@@ -60,12 +61,10 @@ class GoldLine(NamedTuple):
     @property
     def groups(self) -> dict[str, str]:
         """Its type and, if that is known, lexical or structural; and its class in SLOG."""
-        found = {"type": self.type}
-        if known := KNOWN_TYPES.get(self.type):
-            found["kind"] = known.kind
-        if self.type in SLOG_TYPES:
-            found["class"] = SLOG_TYPES[self.type].section
-        return found
+        known = KNOWN_TYPES.get(self.type)
+        kind = {"kind": known.kind} if known else {}
+        section = {"class": SLOG_TYPES[self.type].section} if self.type in SLOG_TYPES else {}
+        return {"type": self.type, **kind, **section}
 
 
 def meta_of(lines: Iterable[GoldLine]) -> dict[str, Any]:
@@ -125,16 +124,15 @@ def problems(path: Path, dialect: str | None = None) -> Iterator[Problem]:
 
 def known_dialect(text: str | None) -> Dialect | None:
     """A dialect by its name; UnknownName for another name."""
-    found = next((known for known in DIALECTS if text == known), None)
-    if text is not None and found is None:
+    dialect = next((known for known in DIALECTS if text == known), None)
+    if text is not None and dialect is None:
         raise UnknownName("dialect", text, DIALECTS)
-    return found
+    return dialect
 
 
 def _column_error(row: list[str]) -> str:
-    count = len(row)
-    if count != 3:
-        return f"{count} column{'s' * (count != 1)}, not 3 (sentence, logical form and type, separated by tabs)"
+    if len(row) != 3:
+        return f"{plural(len(row), 'column')}, not 3 (sentence, logical form and type, separated by tabs)"
     if row[0].isspace() or not row[0]:
         return "the sentence is empty"
     return "" if row[2] else "the type is empty"
@@ -142,7 +140,7 @@ def _column_error(row: list[str]) -> str:
 
 def checked(lines: Iterable[GoldLine], dialect: Dialect, path: Path) -> list[str]:
     """Warnings about gold forms; InputError at the first that is ill-formed, as no prediction could match it."""
-    senseless: list[int] = []
+    implausible: list[int] = []
     for line in lines:
         try:
             found = violations(parse(line.form, dialect))
@@ -153,7 +151,7 @@ def checked(lines: Iterable[GoldLine], dialect: Dialect, path: Path) -> list[str
             message = f"the gold form {wrong}. Correct it, or use another dialect ({', '.join(DIALECTS)})"
             raise InputError(message, file=path, place=f"line {line.number}")
         if found:
-            senseless.append(line.number)
-    if not senseless:
+            implausible.append(line.number)
+    if not implausible:
         return []
-    return [f"{len(senseless)} gold forms do not make sense, the first on line {senseless[0]}: see `wug check`"]
+    return [f"{len(implausible)} gold forms do not make sense, the first on line {implausible[0]}: see `wug check`"]

@@ -14,6 +14,7 @@ from wug.families.cogs.read import SPLITS, GoldLine, meta_of
 from wug.families.predictions import content_lines
 from wug.families.suite import GenerationSuite, warn_if_empty
 from wug.files import checksum, head
+from wug.formatting import plural
 from wug.record_tables import stem
 from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
 
@@ -146,7 +147,7 @@ def _error(row: list[str], dialect: SyntaxDialect) -> str:
     """What is wrong with a line; empty if nothing is."""
     if len(row) not in _COLUMNS[dialect]:
         counts = " or ".join(map(str, _COLUMNS[dialect]))
-        return f"{len(row)} column{'s' * (len(row) != 1)}, not {counts} ({_LAYOUTS[dialect]}, separated by tabs)"
+        return f"{plural(len(row), 'column')}, not {counts} ({_LAYOUTS[dialect]}, separated by tabs)"
     if not all(cell.strip() for cell in row):
         return "a column is empty"
     if " " in row[3 if dialect == "answers" else 2]:

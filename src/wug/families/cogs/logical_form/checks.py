@@ -23,6 +23,7 @@ from wug.families.cogs.logical_form.parse import (
     render,
     render_term,
 )
+from wug.formatting import plural
 
 RULES = {
     "word": "a noun or verb is a lower-case word, a name begins with a capital",
@@ -113,7 +114,7 @@ def grammar_violations(form: LogicalForm) -> Iterator[Violation]:
             if shape is _UNKNOWN or (len(arguments) == 2 and len(takes) == 1 and not starred):
                 yield _unknown(term, dialect)
             elif len(arguments) != len(takes):
-                count = f"{len(arguments)} argument{'s' * (len(arguments) != 1)}"
+                count = plural(len(arguments), "argument")
                 yield Violation("arity", f"`{render_term(term, dialect)}` has {count}, not {len(takes)}")
             else:
                 for argument, kinds in zip(arguments, takes, strict=True):
