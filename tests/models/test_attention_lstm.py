@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,8 +33,6 @@ def load(folder: Path, **options: str) -> backend.AttentionLSTMModel:
 
 def filled(rows: Sequence[Sequence[int]], width: int = 0) -> tuple[Any, Any]:
     """Rows side by side, and where they have words."""
-    import torch
-
     width = max(width, *map(len, rows))
     return (
         torch.tensor([[*row, *[0] * (width - len(row))] for row in rows]),
@@ -50,8 +49,6 @@ def task(length: int, rng: random.Random) -> tuple[str, str]:
 
 def train(model: Any, pairs: Sequence[tuple[str, str]], steps: int) -> float:
     """The last loss after training on batches of fixed shapes."""
-    import torch
-
     source, present = filled([source_numbers(one, VOCABULARY) for one, _ in pairs])
     target, counted = filled([[VOCABULARY.index["<s>"], *source_numbers(other, VOCABULARY)] for _, other in pairs])
     wanted = target[:, 1:].masked_fill(~counted[:, 1:], -100).flatten()
@@ -68,8 +65,6 @@ def train(model: Any, pairs: Sequence[tuple[str, str]], steps: int) -> float:
 
 
 def test_it_learns_to_copy_and_reverse_and_answers_after_saving_and_loading(tmp_path: Path) -> None:
-    import torch
-
     rng = random.Random(1)
     pairs = list(dict(task(rng.randint(1, 3), rng) for _ in range(40)).items())
     torch.manual_seed(1)
@@ -83,8 +78,6 @@ def test_it_learns_to_copy_and_reverse_and_answers_after_saving_and_loading(tmp_
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_teacher_forcing_gives_the_numbers_of_writing_word_by_word(shape: AttentionShape) -> None:
-    import torch
-
     model = make(shape)
     source, present = filled([[5, 6, 7, 2], [4, 8, 2]])
     target = torch.tensor([[1, 6, 7, 8, 9], [1, 9, 9, 4, 3]])
@@ -99,8 +92,6 @@ def test_teacher_forcing_gives_the_numbers_of_writing_word_by_word(shape: Attent
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_gradients_are_those_of_writing_word_by_word(shape: AttentionShape) -> None:
-    import torch
-
     source, present = filled([[5, 6, 7, 2], [4, 8, 2], [7, 2]])
     target = torch.tensor([[1, 6, 7, 8, 9, 4], [1, 9, 9, 4, 3, 3], [1, 5, 5, 6, 6, 7]])
 
@@ -126,8 +117,6 @@ def test_gradients_are_those_of_writing_word_by_word(shape: AttentionShape) -> N
 
 
 def test_gradients_under_autocast_are_near_the_exact_ones() -> None:
-    import torch
-
     source, present = filled([[5, 6, 7, 2], [4, 8, 2]])
     target = torch.tensor([[1, 6, 7, 8, 9], [1, 9, 9, 4, 3]])
 
@@ -145,8 +134,6 @@ def test_gradients_under_autocast_are_near_the_exact_ones() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_fills_up_a_row_changes_nothing(shape: AttentionShape) -> None:
-    import torch
-
     model = make(shape)
     rows = [[5, 6, 7, 8, 9, 2], [4, 8, 2], [2]]
     target = torch.tensor([[1, 6, 7]] * 3)
@@ -160,15 +147,11 @@ def test_what_fills_up_a_row_changes_nothing(shape: AttentionShape) -> None:
 
 
 def test_a_row_without_any_word_gives_numbers(tmp_path: Path) -> None:
-    import torch
-
     source, present = torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, 4, dtype=torch.bool)
     assert bool(make()(source, present, torch.tensor([[1, 6], [1, 7]])).isfinite().all())
 
 
 def test_one_layer_reads_as_a_bidirectional_lstm_of_torch_with_biases() -> None:
-    import torch
-
     model = make(replace(SHAPE, layers=1))
     theirs, ours = torch.nn.LSTM(6, 4, batch_first=True, bidirectional=True), model.encoder[0]
     with torch.no_grad():
@@ -192,8 +175,6 @@ def test_forget_gates_begin_open() -> None:
 
 
 def test_the_same_seed_gives_the_same_model_and_loading_moves_no_seed(tmp_path: Path) -> None:
-    import torch
-
     save_attention_lstm(tmp_path, make(seed=3), WORDS)
     again = make(seed=3)
     drawn = torch.rand(1)
@@ -213,8 +194,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def plain(model: Any, source: str, most: int) -> list[str]:
     """The answer word by word, each from a new reading of the source and of the answer so far."""
-    import torch
-
     asked, present = filled([source_numbers(source, VOCABULARY)])
     written = [1]
     with torch.no_grad():
@@ -294,8 +273,6 @@ def test_a_source_is_asked_once_and_none_is_no_question(folder: Path, monkeypatc
 def test_memory_that_runs_out_halves_the_batch(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import torch
-
     model = load(folder, max_length="9")
     asked = [f"copy {word}" for word in "ABCDE"]
     expected = texts(model.generate(asked))

@@ -59,8 +59,6 @@ def test_the_built_in_model_writes_the_same() -> None:
 
 def test_a_tie_is_said(made: Maker) -> None:
     """Two words with the same weights are equally probable wherever one of them is written."""
-    import torch
-
     model, decoder, graphs = opened(made("bart"))
     sequences = model.tokenizer.encode(tiny_seq2seq.sources(20, seed=6))
     before = graphs.decode(sequences, [6] * 20)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,16 +32,12 @@ class Plain:
     """The model by torch's modules alone: one sequence at a time."""
 
     def __init__(self, *, hidden: int = 7, seed: int = 0) -> None:
-        import torch
-
         torch.manual_seed(seed)
         self.encoder = torch.nn.Embedding(len(WORDS), 5)
         self.rnn = torch.nn.LSTM(5, hidden, 2)
         self.decoder = torch.nn.Linear(hidden, len(WORDS))
 
     def save(self, folder: Path) -> Path:
-        import torch
-
         parts = {"encoder": self.encoder, "rnn": self.rnn, "decoder": self.decoder}
         state = {f"{part}.{name}": v for part, module in parts.items() for name, v in module.state_dict().items()}
         torch.save(state, folder / "model.pt")
@@ -49,8 +46,6 @@ class Plain:
 
     def logprobs(self, words: Sequence[str], state: Any = None) -> tuple[list[float], Any]:
         """Of every word but the first; and the state after the last but one."""
-        import torch
-
         ids = [WORDS.index(word if word in WORDS else "<unk>") for word in words]
         with torch.no_grad():
             outputs, state = self.rnn(self.encoder(torch.tensor(ids[:-1]).reshape(-1, 1)), state)
@@ -407,8 +402,6 @@ def test_weights_that_are_no_numbers_are_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("state", ["fresh", "carry"])
 def test_entropy_and_rank_are_those_of_torchs_own_distribution(plain: Plain, saved: Path, state: str) -> None:
-    import torch
-
     texts = ["the boy swims .", "the boy swims", "the wug swims near the girls", "a", ". . ."]
     reading = TextReading(distribution=True)
     requests = [Request(text, reading=reading) for text in texts]
@@ -428,8 +421,6 @@ def test_entropy_and_rank_are_those_of_torchs_own_distribution(plain: Plain, sav
 
 
 def test_words_of_equal_probability_share_the_best_rank(tmp_path: Path) -> None:
-    import torch
-
     even = Plain()
     with torch.no_grad():
         even.decoder.weight.zero_()

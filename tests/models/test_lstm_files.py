@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from pickles import Call, Named, Reference, legacy, storage, tensor
 from wug.errors import InputError, ModelError, WugError
@@ -26,7 +28,6 @@ KINDS = ["LSTM", "GRU", "RNN_TANH", "RNN_RELU"]
 @pytest.fixture
 def rnn_model(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The class `model.RNNModel`, as those have it who save whole modules."""
-    import torch
 
     class RNNModel(torch.nn.Module):
         def __init__(self, kind: str = "LSTM", *, bias: bool = True, tied: bool = False, **settings: Any) -> None:
@@ -51,8 +52,6 @@ def rnn_model(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def expected(model: Any) -> list[float]:
     """What torch itself makes of the text after <eos>."""
-    import torch
-
     ids = [1, *(WORDS.index(word) for word in TEXT.split())]
     with torch.no_grad():
         outputs, _ = model.eval().rnn(model.encoder(torch.tensor(ids[:-1])[:, None]))
@@ -67,8 +66,6 @@ def found(path: Path) -> list[float | None]:
 
 
 def save(path: Path, value: Any, *, zipped: bool = True, protocol: int = 2) -> Path:
-    import torch
-
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Couldn't retrieve source code")
         torch.save(value, path, _use_new_zipfile_serialization=zipped, pickle_protocol=protocol)
@@ -104,8 +101,6 @@ def test_weights_may_lie_deeper_in_a_checkpoint(rnn_model: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_safetensors_score_as_torch_does(rnn_model: Any, tmp_path: Path, tied: bool) -> None:
-    from safetensors.torch import save_file
-
     model = rnn_model(tied=tied)
     weights = {name: value for name, value in model.state_dict().items() if not tied or name != "decoder.weight"}
     save_file(weights, tmp_path / "model.safetensors")
@@ -186,8 +181,6 @@ def test_a_module_of_pytorch_0_3_from_a_gpu_scores_as_torch_does(rnn_model: Any,
 
 @pytest.mark.parametrize("zipped", [True, False])
 def test_a_whole_module_with_an_unlisted_part_is_refused_by_name(rnn_model: Any, tmp_path: Path, zipped: bool) -> None:
-    import torch
-
     model = rnn_model()
     model.extra = torch.nn.Conv1d(1, 1, 1)
     with pytest.raises(ModelError, match=r"model\.pt: refused.*torch\.nn\.modules\.conv\.Conv1d.*state_dict"):
@@ -229,8 +222,6 @@ def test_a_truncated_module_is_a_clear_error(rnn_model: Any, tmp_path: Path, zip
 
 
 def test_a_truncated_safetensors_file_is_a_clear_error(rnn_model: Any, tmp_path: Path) -> None:
-    from safetensors.torch import save_file
-
     path = tmp_path / "model.safetensors"
     save_file(rnn_model().state_dict(), path)
     path.write_bytes(path.read_bytes()[:-3])
@@ -267,8 +258,6 @@ def test_layers_that_are_no_language_model_are_refused(rnn_model: Any, tmp_path:
 
 
 def change(weights: dict[str, Any], name: str) -> None:
-    import torch
-
     match name:
         case "no encoder":
             weights["embedding.weight"] = weights.pop("encoder.weight")

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors import safe_open
 
 from wug.errors import InputError, ModelError, WugError
 from wug.evaluation.opening import model_spec, open_model
@@ -37,8 +39,6 @@ def _quiet() -> Iterator[None]:
 
 def network(config: dict[str, Any], seed: int = 0) -> Any:
     """The model as torch's modules."""
-    import torch
-
     torch.manual_seed(seed)
     kind, hidden, projection = config["kind"], config["hidden"], config["projection"]
     extra: dict[str, Any] = {"proj_size": projection} if projection else {}
@@ -58,8 +58,6 @@ def network(config: dict[str, Any], seed: int = 0) -> Any:
 
 def step_by_step(parts: Any, words: list[str]) -> list[float]:
     """Log-probabilities of the words after <eos>, one call of torch's module for each."""
-    import torch
-
     ids = [WORDS.index("<eos>"), *(WORDS.index(word if word in WORDS else "<unk>") for word in words)]
     state, values = None, []
     with torch.no_grad():
@@ -71,8 +69,6 @@ def step_by_step(parts: Any, words: list[str]) -> list[float]:
 
 
 def saved(folder: Path, config: dict[str, Any] = CONFIG, *, dtype: str = "float32", seed: int = 0) -> Any:
-    import torch
-
     parts = network(config, seed)
     state = {name: value.to(getattr(torch, dtype)) for name, value in parts.state_dict().items()}
     save_word_lstm(folder, state, config, WORDS)
@@ -116,8 +112,6 @@ def test_weights_in_half_precision_are_computed_in_float32(tmp_path: Path) -> No
 
 
 def test_tied_weights_are_written_once(tmp_path: Path) -> None:
-    from safetensors import safe_open
-
     saved(tmp_path)
     with safe_open(tmp_path / "model.safetensors", "pt") as file:
         names = set(file.keys())
@@ -170,8 +164,6 @@ def test_words_have_their_places_in_the_text(tmp_path: Path) -> None:
 
 
 def test_a_file_of_weights_takes_the_option_too(tmp_path: Path) -> None:
-    import torch
-
     parts = network(UNPROJECTED)
     torch.save(dict(parts.state_dict()), tmp_path / "model.pt")
     (tmp_path / "words.txt").write_text("\n".join(WORDS), encoding="utf-8")

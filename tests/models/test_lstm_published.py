@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from reference import reference
 from wug.errors import ModelError
@@ -24,8 +25,6 @@ class Cells:
     """A word LSTM of two layers, one word at a time by torch.nn.LSTMCell."""
 
     def __init__(self, words: Sequence[str], seed: int = 1) -> None:
-        import torch
-
         torch.manual_seed(seed)
         self.index = {word: number for number, word in enumerate(words)}
         self.encoder = torch.nn.Embedding(len(words), 6)
@@ -34,8 +33,6 @@ class Cells:
 
     def save(self, folder: Path) -> Path:
         """The weights under the names of torch.nn.LSTM."""
-        import torch
-
         state = {"encoder.weight": self.encoder.weight, "decoder.weight": self.decoder.weight}
         state["decoder.bias"] = self.decoder.bias
         for layer, cell in enumerate(self.cells):
@@ -46,8 +43,6 @@ class Cells:
 
     def shares(self, words: Sequence[str]) -> list[Any]:
         """The log-probabilities of all words before each word of a stream, from zeros on; None before the first."""
-        import torch
-
         states = [(torch.zeros(1, 9), torch.zeros(1, 9)) for _ in self.cells]
         found: list[Any] = [None]
         with torch.no_grad():

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 from wug.errors import InputError
 from wug.models import ModelSpec, seq2seq
@@ -28,8 +30,6 @@ TEXTS = [
 def opus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two SentencePiece models and one vocabulary: end mark first, pad mark last, which begins answers."""
     import sentencepiece
-    import torch
-    from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
     folder = tmp_path_factory.mktemp("opus")
     names: set[str] = set()
@@ -74,9 +74,6 @@ def load(folder: Path, **options: str) -> Any:
 
 
 def test_each_token_has_the_log_probability_of_plain_transformers_and_its_own_place(opus: Path) -> None:
-    import torch
-    from transformers import MarianMTModel, MarianTokenizer
-
     model, tokenizer = MarianMTModel.from_pretrained(opus).eval(), MarianTokenizer.from_pretrained(opus)
     assert not tokenizer.is_fast
     asked = [Request(text, source=source) for text in TEXTS for source in SOURCES]

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2LMHeadModel
 
 import tiny
 import tiny_seq2seq
@@ -31,9 +33,6 @@ def load(folder: Path, **options: str) -> prompt.PromptedModel:
 
 def plain(folder: Path, text: str, most: int) -> str:
     """What follows a text, token by token, no batch, no cache, no generate()."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
     tokens = tokenizer(text)["input_ids"]
@@ -72,8 +71,6 @@ def test_an_answer_does_not_depend_on_the_batch(tiny_causal: Maker, data: st.Dat
 def test_a_model_that_cannot_be_filled_up_is_asked_in_equal_lengths(
     tiny_causal: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from transformers import GPT2LMHeadModel
-
     sources = tiny.sentences(8)
     expected = texts(load(tiny_causal("gpt2"), max_length="5").generate(sources))
     generate = GPT2LMHeadModel.generate

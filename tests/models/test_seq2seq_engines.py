@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
 
 import tiny_seq2seq
 from answers import noticed, texts
@@ -49,9 +52,6 @@ def both(folder: Path, sources: Sequence[str], **options: str) -> tuple[list[Ans
 
 def generated(folder: Path, sources: Sequence[str], most: int) -> list[list[int]]:
     """What generate() of transformers writes for each source, asked alone, greedily."""
-    import torch
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
     model.generation_config.forced_eos_token_id = None  # which would write an end where an answer is cut off
@@ -151,8 +151,6 @@ def test_trained_models_answer_alike(name: str) -> None:
 
 def test_a_near_tie_is_decided_by_ctranslate2_alone_and_counted(tmp_path: Path) -> None:
     """Two words with the same weights are equally probable wherever one of them is written."""
-    from safetensors.torch import load_file, save_file
-
     folder = tiny_seq2seq.save_seq2seq(tmp_path / "model", "bart")
     sources = tiny_seq2seq.sources(20)
     written = Counter(word for answer in load(folder, max_length="6").generate(sources) for word in answer.text.split())
@@ -284,8 +282,6 @@ def test_what_ctranslate2_is_not_asked_for_goes_to_transformers(
 
 
 def test_a_tokenizer_with_ways_of_its_own_is_not_taken_apart(made: Maker) -> None:
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
-
     class Shouting(PreTrainedTokenizerFast):
         def _decode(self, *arguments: Any, **rest: Any) -> str:
             return str(super()._decode(*arguments, **rest)).upper()

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
 
 import tiny_seq2seq
 from wug import open_model, registry
@@ -34,9 +37,6 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pieces_tokenizer(template: str = "$A </s>", *more: str) -> Any:
     """A tokenizer of pieces of words, with ▁ before words, as T5 and mBART have."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
-
     backend = Tokenizer(models.Unigram())
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     special = [*tiny_seq2seq.MARKS, *SENTINELS, *more]
@@ -64,15 +64,11 @@ def load(folder: Path, **options: str) -> Any:
 
 
 def plain(folder: Path) -> tuple[Any, Any]:
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
     return AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
 
 
 def shares(model: Any, source: Sequence[int], labels: Sequence[int]) -> Any:
     """The log-probabilities of all tokens at each label, by one plain pass as in training."""
-    import torch
-
     with torch.inference_mode():
         logits = model(input_ids=torch.tensor([list(source)]), labels=torch.tensor([list(labels)])).logits[0]
     return torch.log_softmax(logits.double(), dim=-1)
@@ -284,8 +280,6 @@ def test_sources_are_for_models_that_take_them_and_as_many_as_texts(t5: Path) ->
 
 
 def test_a_loaded_model_scores_as_its_folder_does(t5: Path) -> None:
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
     ours = AutoModelForSeq2SeqLM.from_pretrained(t5)
     tokenizer = AutoTokenizer.from_pretrained(t5)
     for manner in ("source", "spans"):
@@ -335,8 +329,6 @@ def test_empty_texts_have_no_tokens_and_unknown_words_are_named(made: Any) -> No
 def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
     t5: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import torch
-
     from wug.models.seq2seq.scoring import HubEncoderDecoder
 
     class Minding(HubEncoderDecoder):

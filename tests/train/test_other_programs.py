@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from answers import texts
 from command_line import wug
@@ -48,8 +49,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def causal(folder: Path) -> tuple[Any, Any]:
     """The model and the tokenizer as transformers gives them, in float32."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     return model, AutoTokenizer.from_pretrained(folder)
 
@@ -166,8 +165,6 @@ def test_minicons_and_the_babylm_pipeline_give_the_pseudo_log_likelihoods_of_wug
     folders: dict[str, Path], name: str, pll: str
 ) -> None:
     """By default encoding, tokens of the text are masked one by one, or with the rest of their word as well."""
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
     model = AutoModelForMaskedLM.from_pretrained(folders[name], dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(folders[name])
     sums = []
@@ -194,8 +191,6 @@ def test_minicons_and_the_babylm_pipeline_give_the_pseudo_log_likelihoods_of_wug
     [("trained-seq2seq", "reverse A B"), ("wug-pcfg", "copy A1 B2"), ("wug-cogs", "A woman slept .")],
 )
 def test_plain_transformers_writes_the_answers_of_wug(folders: dict[str, Path], name: str, source: str) -> None:
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
     model = AutoModelForSeq2SeqLM.from_pretrained(folders[name], dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(folders[name])
     encoded = tokenizer(source, return_tensors="pt")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 
 from wug.errors import ModelError
 from wug.evaluation.opening import open_model
@@ -126,8 +126,6 @@ def test_the_right_share_of_tokens_is_hidden_and_never_a_mark() -> None:
 @pytest.mark.parametrize("make", [causal, masked])
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("float16", 2)])
 def test_tied_weights_are_written_once(tmp_path: Path, make: Any, dtype: str, size: int) -> None:
-    from safetensors import safe_open
-
     task: TextTask = make()
     task.save(tmp_path, dtype)
     parameters = sum(parameter.numel() for parameter in task.model.parameters())  # those that are tied count once

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import T5ForConditionalGeneration
 
 from answers import texts
 from wug.errors import InputError
@@ -98,8 +99,6 @@ def test_an_odd_number_of_cells_is_refused() -> None:
 
 def test_a_task_has_the_loss_and_the_gradients_of_the_model_that_it_saves(tmp_path: Path) -> None:
     """Its norms are computed otherwise than in transformers, and its masks are given in full."""
-    from transformers import T5ForConditionalGeneration
-
     torch.manual_seed(3)
     task = T5Task(tasks(12), SHAPE, batch=12, seed=0, device="cpu")
     task.save(tmp_path, "float32")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from transformers import AutoModelForCausalLM
 
 import tiny_architectures
@@ -127,8 +128,6 @@ TRIED = each_kind(product(ENCODERS, ["float32", "bfloat16"]), lambda case: case[
 
 @pytest.mark.parametrize(("name", "dtype"), TRIED)
 def test_an_untrained_encoder_is_no_causal_model(name: str, dtype: str) -> None:
-    import torch
-
     config = tiny_architectures.configuration(name, **({} if name in ("xlm", "xlnet") else {"is_decoder": False}))
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(config).eval().to(getattr(torch, dtype))
@@ -139,8 +138,6 @@ def test_an_untrained_encoder_is_no_causal_model(name: str, dtype: str) -> None:
 def test_an_untrained_model_that_looks_ahead_is_seen_without_asking_its_configuration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import torch
-
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(tiny_architectures.configuration("bert", is_decoder=False)).eval()
     monkeypatch.setattr(_trial, "require_causal_configuration", lambda model: None)
@@ -151,8 +148,6 @@ def test_an_untrained_model_that_looks_ahead_is_seen_without_asking_its_configur
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "mixtral", "gpt_oss", "mamba"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_an_untrained_causal_model_is_one(name: str, dtype: str) -> None:
-    import torch
-
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(tiny_architectures.configuration(name, window=40)).eval()
     assert choose_engine(model.to(getattr(torch, dtype))).methods.padded

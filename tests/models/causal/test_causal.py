@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+from tokenizers import processors
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import tiny
 import tiny_chat
@@ -39,15 +43,11 @@ def loaded(folder: Path) -> causal.CausalModel:
 
 @cache
 def transformers_alone(folder: Path) -> tuple[Any, Any]:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     return AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
 def plain(folder: Path, text: str, *, bos: bool = True) -> list[float | None]:
     """One text through transformers alone: no batch, no padding, no mask of ours."""
-    import torch
-
     tokenizer, model = transformers_alone(folder)
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     lead = [tokenizer.bos_token_id] if bos else []
@@ -108,8 +108,6 @@ def test_a_model_without_a_start_mark_gives_no_probability_to_the_first_token(ti
 
 def with_default_start(tokenizer: Any, start: str) -> Any:
     """The tokenizer, which by default puts the token `start` before a text."""
-    from tokenizers import processors
-
     special = [(start, tokenizer.convert_tokens_to_ids(start))]
     template = processors.TemplateProcessing(single=f"{start} $A", special_tokens=special)
     tokenizer.backend_tokenizer.post_processor = template
@@ -204,8 +202,6 @@ def word_by_word(folder: Path, text: str, *, published: bool = False) -> list[fl
     P(token), over P(any token that may begin a word) where it begins one, times P(a word begins) after the last
     token of a word. The released code counts the end mark twice among the tokens that may begin a text.
     """
-    import torch
-
     tokenizer, network = transformers_alone(folder)
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     names = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
@@ -279,8 +275,6 @@ def test_the_boundary_correction_agrees_between_trees_and_the_plain_way(tiny_cau
 def test_running_out_of_memory_halves_the_batch_and_goes_on(
     tiny_causal: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import torch
-
     model = load(tiny_causal())
     texts = [Request(text) for text in tiny.sentences(120, seed=2)]
     expected = model.score(texts)
@@ -323,8 +317,6 @@ def test_a_model_that_looks_ahead_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_without_all_weights_is_refused(tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     tiny.save_causal(tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     del weights["transformer.h.0.mlp.c_fc.weight"]
@@ -334,8 +326,6 @@ def test_a_checkpoint_without_all_weights_is_refused(tmp_path: Path) -> None:
 
 
 def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     tiny.save_causal(tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     weights["transformer.ln_f.weight"][:] = math.nan

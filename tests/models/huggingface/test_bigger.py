@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 from tiny import save_causal, sentences
 from tiny_gguf import save_gguf
@@ -45,9 +47,6 @@ def scored(model: causal.CausalModel) -> npt.NDArray[np.float64]:
 
 def forward(model: Any, folder: Path) -> npt.NDArray[np.float64]:
     """The log-probabilities of the texts, each asked by itself by transformers."""
-    import torch
-    from transformers import AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     found = []
     for text in TEXTS:
@@ -59,9 +58,6 @@ def forward(model: Any, folder: Path) -> npt.NDArray[np.float64]:
 
 
 def plain(folder: Path, **settings: Any) -> Any:
-    import torch
-    from transformers import AutoModelForCausalLM
-
     return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **settings).eval()
 
 
@@ -179,7 +175,6 @@ def test_one_device_and_several_are_not_asked_for_together(llama: Path) -> None:
 def save_adapter(base: Path, folder: Path, seed: int, **settings: Any) -> Path:
     """A LoRA adapter of random weights for two matrices of each layer."""
     peft = pytest.importorskip("peft")
-    import torch
 
     torch.manual_seed(seed)
     config = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"], init_lora_weights=False, **settings)
@@ -334,7 +329,6 @@ def test_a_gguf_file_scores_as_the_model_that_it_was_made_of(
 
 def test_a_gguf_file_of_8_bits_scores_as_its_unpacked_weights(llama: Path, tmp_path: Path) -> None:
     gguf = pytest.importorskip("gguf")
-    import torch
 
     model = opened(save_gguf(llama, tmp_path / "small.gguf", eight_bits=True))
     kind = gguf.GGMLQuantizationType.Q8_0
@@ -387,8 +381,6 @@ def test_rows_of_no_whole_blocks_are_read_rightly_or_refused(tmp_path: Path) -> 
 def test_masked_models_take_fewer_bits_and_adapters(tmp_path: Path) -> None:
     peft = pytest.importorskip("peft")
     pytest.importorskip("torchao")
-    import torch
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     folder = save_masked(tmp_path / "bert")
     base = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32).eval()

@@ -6,6 +6,7 @@ import logging
 import os
 
 import pytest
+import torch
 
 from wug.errors import InputError, ModelError
 from wug.models.huggingface.devices import free_threads, halving, pick_device, ran_out, threads
@@ -45,8 +46,6 @@ def test_rows_are_halved_until_they_fit(error: Exception, caplog: pytest.LogCapt
 
 
 def test_torch_has_an_error_for_it() -> None:
-    import torch
-
     assert run(2, 1, torch.OutOfMemoryError("no room"))[0] == [(0, 1), (1, 2)]
 
 
@@ -92,8 +91,6 @@ def test_a_device_that_pytorch_has_no_name_for_is_refused_with_those_that_it_has
 def test_a_gpu_that_is_not_there_is_refused(
     wanted: str, there: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import torch
-
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: there)
     with pytest.raises(InputError, match=message):

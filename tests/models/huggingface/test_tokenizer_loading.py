@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
 import tiny
 import wug
@@ -106,8 +107,6 @@ def test_special_tokens_of_the_class_stay_where_the_file_has_them(tmp_path: Path
 def test_a_tokenizer_handed_over_that_differs_from_its_file_is_used_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     folder = tiny.save_causal(tmp_path / "m", "qwen2", tokenizer=KINDS["words"](TEXTS), num_key_value_heads=4)
     own = AutoTokenizer.from_pretrained(folder)
     wug.open_model(AutoModelForCausalLM.from_pretrained(folder), tokenizer=own)
@@ -169,7 +168,6 @@ def test_an_added_token_without_an_embedding_is_refused_where_a_text_has_it(tmp_
 
 def test_a_source_with_a_token_without_an_embedding_is_refused(tmp_path: Path) -> None:
     folder = save_seq2seq(tmp_path / "m", "t5")
-    from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_special_tokens({"extra_special_tokens": ["<far>"]})
@@ -182,9 +180,6 @@ def test_a_source_with_a_token_without_an_embedding_is_refused(tmp_path: Path) -
 
 def without_alphabet() -> Any:
     """As GPT-2's, but with those bytes alone that the training texts have: those of others are dropped."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.train_from_iterator(["the boy swims"], trainers.BpeTrainer(special_tokens=["<s>"], show_progress=False))
@@ -193,9 +188,6 @@ def without_alphabet() -> Any:
 
 def without_unknown_token() -> Any:
     """Characters that its vocabulary lacks are dropped."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
     trainer = trainers.BpeTrainer(special_tokens=["<s>", "[MASK]"], show_progress=False)

@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForMaskedLM, AutoTokenizer, BertForMaskedLM
 
 import tiny
 import tiny_masked
@@ -63,15 +66,11 @@ class Plain:
     """transformers alone: one masked copy, one pass, no batch, no padding."""
 
     def __init__(self, folder: Path) -> None:
-        from transformers import AutoModelForMaskedLM, AutoTokenizer
-
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.network = AutoModelForMaskedLM.from_pretrained(folder).eval()
 
     def logprob(self, ids: Sequence[int], hidden: Sequence[int], asked: int) -> float:
         """Of the token at place `asked`, with the places `hidden` masked."""
-        import torch
-
         copy = [self.tokenizer.mask_token_id if place in hidden else token for place, token in enumerate(ids)]
         with torch.no_grad():
             logits = self.network(input_ids=torch.tensor([copy])).logits[0, asked]
@@ -282,8 +281,6 @@ def test_a_tokenizer_that_splits_no_words_has_them_split_at_white_space(tmp_path
 def test_a_model_whose_head_needs_all_places_is_asked_in_full_with_a_notice(
     tiny_model: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from transformers import BertForMaskedLM
-
     forward = BertForMaskedLM.forward
 
     def centred(self: Any, **inputs: Any) -> Any:
@@ -302,8 +299,6 @@ def test_a_model_whose_head_needs_all_places_is_asked_in_full_with_a_notice(
 def test_running_out_of_memory_shrinks_the_batch_and_goes_on(
     tiny_model: Maker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import torch
-
     model = load(tiny_model())
     texts = [Request(text) for text in tiny.sentences(20, seed=2)]
     expected = model.score(texts)
@@ -323,8 +318,6 @@ def test_running_out_of_memory_shrinks_the_batch_and_goes_on(
 
 
 def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker) -> None:
-    import torch
-
     model = load(tiny_model())
 
     def cramped(batch: Any, distribution: bool) -> Any:
@@ -336,8 +329,6 @@ def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker)
 
 
 def test_undoing_the_layout_of_the_weights_gives_them_back(tiny_model: Maker) -> None:
-    import torch
-
     from wug.models.huggingface.cpu import prepack
 
     network = Plain(tiny_model()).network
@@ -362,8 +353,6 @@ def test_a_folder_in_an_old_spelling_is_a_folder(
 
 
 def test_weights_named_as_in_the_first_bert_are_read(tiny_model: Maker, tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     folder = Path(shutil.copytree(tiny_model(), tmp_path / "old"))
     weights = load_file(folder / "model.safetensors")
     renamed = {
@@ -419,8 +408,6 @@ def test_a_model_that_looks_only_to_the_left_is_refused(tiny_model: Maker, tmp_p
 
 
 def test_weights_that_are_no_numbers_are_refused(tiny_model: Maker, tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     folder = Path(shutil.copytree(tiny_model(), tmp_path / "model"))
     weights = load_file(folder / "model.safetensors")
     weights["bert.encoder.layer.0.output.LayerNorm.weight"][:] = float("nan")

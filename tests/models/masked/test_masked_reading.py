@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 import tiny
 import tiny_masked
@@ -27,8 +28,6 @@ def load(folder: Path) -> masked.MaskedModel:
 
 def at_mask(folder: Path, ids: list[int], place: int) -> Any:
     """The logits at one place of a sequence with that place masked, by transformers alone."""
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForMaskedLM.from_pretrained(folder).eval()
     copy = [tokenizer.mask_token_id if n == place else token for n, token in enumerate(ids)]

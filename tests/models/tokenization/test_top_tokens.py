@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 import tiny_masked
 from wug.models import causal, masked
@@ -36,9 +38,6 @@ def compare(found: list[Any], wanted: list[tuple[str, float]]) -> None:
 def test_a_causal_models_likeliest_continuations_are_those_of_transformers(
     tiny_causal: Callable[..., Path], tokenizer: str
 ) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     folder = tiny_causal("gpt2", tokenizer)
     model = causal.load(ModelSpec("causal", str(folder), options={"device": "cpu"}))
     plain, tokens = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -73,9 +72,6 @@ def test_the_likeliest_token_of_a_place_has_the_rank_one_and_its_own_log_probabi
 
 @pytest.mark.parametrize("metric", ["within_word_l2r", "original"])
 def test_a_masked_models_likeliest_tokens_are_those_under_the_mask(tmp_path: Path, metric: str) -> None:
-    import torch
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
     folder = tiny_masked.save_masked(tmp_path / "bert")
     model = masked.load(ModelSpec("masked", str(folder), options={"device": "cpu", "pll": metric}))
     plain, tokens = AutoModelForMaskedLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
