@@ -207,7 +207,7 @@ LOOKS: dict[str, Callable[[Path], object]] = {
     "the results without outcomes": lambda path: Store(path).results(1, outcomes=False),
     "a page": lambda path: (
         RunReader(path).result(1)[0].estimates,
-        RunReader(path).rows(1).page(Filter(metric="accuracy")),
+        list(RunReader(path).rows(1).each(Filter(metric="accuracy"), limit=50)),
     ),
     "counts of a page": lambda path: (RunReader(path).result(1)[0].n, RunReader(path).rows(1).tally("accuracy")),
     "an overview": lambda path: [(one.estimates, one.n) for one in RunReader(path).overview() if not one.error],
