@@ -461,7 +461,7 @@ def test_a_carrier_that_shows_a_candidate_is_refused(tmp_path: Path) -> None:
 def test_files_without_word_forms_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no word forms found"):
         morphology.read(write(tmp_path, "hello world\n", "text.txt"), {})
-    with pytest.raises(SuiteError, match="line 2: the rating 'x' is not a finite number"):
+    with pytest.raises(SuiteError, match="line 2: rating is 'x', not a number"):
         morphology.read(write(tmp_path, "a\tas\tN;PL\t3\na\tan\tN;PL\tx\n", "eng.dev"), {})
 
 

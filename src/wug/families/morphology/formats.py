@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections import Counter
@@ -14,13 +13,15 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.morphology.item import REGULAR, Form, ParsedForms, WugItem, joined, plain_g
-from wug.files import read_lines, shortened
-from wug.problems import ProblemList
-from wug.record_tables import as_number, columns_of, number_of, plain, read_table
+from wug.files import head, read_text
+from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import Record, as_number, columns_of, number_of, plain, read_table, text_of
 from wug.types import Problem
 
 FORMATS = ("table", "sigmorphon", "individual", "unimorph", "albright-hayes", "babylm", "answers")
 TAG = re.compile(r"[A-Z0-9][A-Z0-9.+/{}()|,_-]*(;[A-Za-z0-9.+/{}()|,_-]+)+|[A-Z]{1,5}")
+SIGMORPHON = ("lemma", "form", "tag", "rating")
+"""The columns, which a file does not name; the last one is optional."""
 INDIVIDUAL = ("pid", "past_rating", "lemma", "form")
 ALBRIGHT_HAYES = ("lemma_ipa", "past_ipa", "mean_rating")
 BABYLM = ("sentences", "ratio")
@@ -47,15 +48,15 @@ class ReadOptions(NamedTuple):
     """The column with what people make of a form."""
 
 
-def format_of(path: Path, head: str) -> str | None:
+def format_of(path: Path, start: str) -> str | None:
     """The format of a file, from the beginning of its content; None if it has no word forms."""
-    columns = set(columns_of("\n".join(line for line in head.split("\n") if not line.startswith("#"))))
+    columns = set(columns_of("\n".join(line for line in start.split("\n") if not line.startswith("#"))))
     for columns_needed, name in ((ALBRIGHT_HAYES, "albright-hayes"), (INDIVIDUAL, "individual"), (BABYLM, "babylm")):
         if columns.issuperset(columns_needed):
             return name
     if columns.issuperset(("lemma", "form")):
         return "table"
-    fields = head.split("\n", 1)[0].rstrip("\r").split("\t")
+    fields = start.split("\n", 1)[0].rstrip("\r").split("\t")
     if len(fields) in (3, 4) and TAG.fullmatch(fields[2]) and (len(fields) == 3 or _number(fields[3]) is not None):
         return "sigmorphon"
     if len(fields) == 3 and TAG.fullmatch(fields[1]):
@@ -65,10 +66,10 @@ def format_of(path: Path, head: str) -> str | None:
 
 def parse(path: Path, options: ReadOptions) -> ParsedForms:
     """The items of a file with all problems; InputError if it cannot be read at all."""
-    lines = read_lines(path)
-    if not any(line.strip() for line in lines):
+    text = read_text(path)
+    if not text.strip():
         raise InputError("the file is empty", file=path)
-    format = options.format or format_of(path, "\n".join(lines[:20]))
+    format = options.format or format_of(path, "\n".join(text.split("\n", 20)[:20]))
     language = options.language or (match[0] if (match := re.match(r"[a-z]{3}(?=[._])", path.name)) else "")
     options = options._replace(language=language)
     if format is None or format not in _READERS:
@@ -77,8 +78,8 @@ def parse(path: Path, options: ReadOptions) -> ParsedForms:
             f"-S format={'|'.join(FORMATS)}",
             file=path,
         )
-    found_forms = _READERS[format](path, lines, options)
-    return replace(found_forms, items=_with_varying_groups(found_forms.items))
+    parsed = _READERS[format](path, options)
+    return replace(parsed, items=_with_varying_groups(parsed.items))
 
 
 def _with_varying_groups(items: Sequence[WugItem]) -> tuple[WugItem, ...]:
@@ -142,29 +143,30 @@ def _text(symbols: str) -> str:
     return "".join(parts) if len(parts) > 2 and max(map(len, parts)) <= 3 else symbols
 
 
-def _sigmorphon(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
-    rows, problems = [], ProblemList()
+def _sigmorphon(path: Path, options: ReadOptions) -> ParsedForms:
+    width = len(head(path).lstrip("\n").split("\n", 1)[0].split("\t"))
+    table = read_table(path, header=SIGMORPHON if width == len(SIGMORPHON) else SIGMORPHON[:3], quoted=False)
+    rows, problems = [], table.problems
     mapped = 0
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        fields = [field.strip() for field in line.split("\t")]
-        place = f"line {number}"
-        rating = _number(fields[3]) if len(fields) == 4 else None
-        if len(fields) not in (3, 4) or not all(fields):
-            problems.error(place, f"{len(fields)} fields, expected lemma, form, tag and rating")
-        elif len(fields) == 4 and rating is None:
-            problems.error(place, f"the rating {shortened(fields[3], 60)!r} is not a finite number")
-        else:
-            mapped += "ɡ" in fields[0] + fields[1]
-            lemma, form = plain_g(fields[0]), plain_g(fields[1])
+    for record in table.records:
+        texts = _texts(record, problems)
+        rating = number_of(record, "rating", problems)
+        if texts:
+            mapped += "ɡ" in texts[0] + texts[1]
+            lemma, form = plain_g(texts[0]), plain_g(texts[1])
             type = _regularity(lemma, form, options.language or "")
-            parsed_form = Form(joined(form), form, rating, type, place)
-            rows.append(_Row(lemma, fields[2], parsed_form, {"tag": fields[2]}, joined(lemma)))
+            parsed_form = Form(joined(form), form, rating, type, record.place)
+            rows.append(_Row(lemma, texts[2], parsed_form, {"tag": texts[2]}, joined(lemma)))
     if mapped:
         problems.warn("", f"{mapped:,} lines have the IPA letter ɡ, which is read as g")
     items = tuple(_items(rows, options))
     return ParsedForms("sigmorphon", items, ProblemList.of(problems, repeated_forms(items)))
+
+
+def _texts(record: Record, problems: ProblemList) -> list[str]:
+    """The texts of a row without surrounding spaces; empty, with a problem, if a field is empty."""
+    texts = [text_of(record, column, problems) for column in record.fields]
+    return [] if None in texts else [text.strip() for text in texts if text is not None]
 
 
 def repeated_forms(items: Sequence[WugItem]) -> Iterator[Problem]:
@@ -203,25 +205,20 @@ def _devoiced(stem: Sequence[str]) -> list[str]:
     return [*stem[:-1], pairs.get(stem[-1], stem[-1])] if stem else []
 
 
-def _unimorph(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _unimorph(path: Path, options: ReadOptions) -> ParsedForms:
     """Real words with one correct form each."""
-    items, problems = [], ProblemList()
-    for number, line in enumerate(lines, 1):
-        fields = [field.strip() for field in line.split("\t")]
-        if not line.strip():
-            continue
-        if len(fields) != 3 or not all(fields):
-            problems.error(f"line {number}", f"{len(fields)} fields, expected lemma, tags and form")
-            continue
-        lemma, tag, form = fields
-        forms = (Form(form, form, None, "", f"line {number}"),)
-        task = options.task or task_of(tag, options.language or "")
-        groups = {"tag": tag}
-        items.append(WugItem(str(number), lemma, lemma, tag, task, options.language or "", forms, groups, expected=0))
-    return ParsedForms("unimorph", items, problems)
+    table = read_table(path, header=("lemma", "tag", "form"), quoted=False)
+    items, language = [], options.language or ""
+    for record in table.records:
+        if texts := _texts(record, table.problems):
+            lemma, tag, form = texts
+            forms = (Form(form, form, None, "", record.place),)
+            number, task = record.place.removeprefix("line "), options.task or task_of(tag, language)
+            items.append(WugItem(number, lemma, lemma, tag, task, language, forms, {"tag": tag}, expected=0))
+    return ParsedForms("unimorph", items, table.problems)
 
 
-def _individual(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _individual(path: Path, options: ReadOptions) -> ParsedForms:
     """Items whose ratings are the medians of individual ratings of words that do not exist."""
     ratings, problems = individual_ratings(path)
     medians: dict[tuple[str, str], list[float]] = {}
@@ -244,22 +241,19 @@ def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], P
     return ratings, problems
 
 
-def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _albright_hayes(path: Path, options: ReadOptions) -> ParsedForms:
     """Nonce verbs of Albright and Hayes (2003), with spellings, islands of reliability and ratings."""
-    rows = list(csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"))
+    table = read_table(path, repair=lambda text: (re.sub("^#.*", "", text, flags=re.MULTILINE), ProblemList()))
     column = options.rating or "mean_rating"
-    problems = ProblemList()
-    cells: dict[str, list[tuple[Form, dict[str, str]]]] = {}
-    first = 1 + next(n for n, line in enumerate(lines) if not line.startswith("#"))
-    for number, row in enumerate(rows, first + 1):
+    problems = table.problems
+    cells: dict[str, list[tuple[Form, Mapping[str, str]]]] = {}
+    for place, row in table.records:
         rating = _number(row.get(column))
         if rating is None:
-            problems.error(f"line {number}", f"{column} {row.get(column)!r} is not a finite number")
+            problems.error(place, f"{column} {row.get(column)!r} is not a finite number")
             continue
         type = REGULAR if row["past_type"] == "regular" else "irregular"
-        form = Form(
-            plain(row.get("past_orth")) or joined(row["past_ipa"]), row["past_ipa"], rating, type, f"line {number}"
-        )
+        form = Form(plain(row.get("past_orth")) or joined(row["past_ipa"]), row["past_ipa"], rating, type, place)
         cells.setdefault(row["lemma"], []).append((form, row))
     items = []
     for lemma, forms_of_lemma in cells.items():
@@ -273,7 +267,7 @@ def _albright_hayes(path: Path, lines: Sequence[str], options: ReadOptions) -> P
     return ParsedForms("albright-hayes", items, problems)
 
 
-def _babylm(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _babylm(path: Path, options: ReadOptions) -> ParsedForms:
     """Pairs of sentences with the proportion of people who chose the first."""
     table = read_table(path)
     items, problems = [], table.problems
@@ -289,7 +283,7 @@ def _babylm(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedFor
     return ParsedForms("babylm", items, problems)
 
 
-def _answers(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _answers(path: Path, options: ReadOptions) -> ParsedForms:
     """One column per word and one row per person, as Weissweiler et al. (2023) have them."""
     rows = read_answers(path, options.language or "")
     items = []
@@ -303,19 +297,16 @@ def _answers(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedFo
 
 def read_answers(path: Path, language: str = "") -> dict[str, list[str]]:
     """Free answers by lemma, one per row of the file; English in lower case and German capitalised, as published."""
-    lines = list(csv.reader(read_lines(path)))
-    header, *rows = [line for line in lines if line]
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            message = f"{len(row)} fields where the header has {len(header)}"
-            raise InputError(message, file=path, place=f"line {number}")
-    if not rows:
+    table = read_table(path)
+    refuse_errors(table.problems, path)
+    if not table.records:
         raise InputError("there are no answers below the header", file=path)
     change = {"eng": str.lower, "deu": str.capitalize}.get(language, str)
-    return {name: [change(row[index].replace("\n", "").strip()) for row in rows] for index, name in enumerate(header)}
+    columns, _ = table.by_column()
+    return {name: [change(text.replace("\n", "").strip()) for text in texts] for name, texts in columns.items()}
 
 
-def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForms:
+def _table(path: Path, options: ReadOptions) -> ParsedForms:
     table = read_table(path)
     problems = table.problems
     rows, languages, tasks = [], set[str](), set[str]()
@@ -330,10 +321,8 @@ def _table(path: Path, lines: Sequence[str], options: ReadOptions) -> ParsedForm
         weight = number_of(record, "frequency", problems)
         tag = texts.get("tag") or texts.get("task", "")
         groups = {name: texts[name] for name in _GROUPS if texts.get(name)}
-        spelling, lemma_spelling = (
-            texts.get("orthography") or _text(form),
-            texts.get("lemma_orthography") or _text(lemma),
-        )
+        lemma_spelling = texts.get("lemma_orthography") or _text(lemma)
+        spelling = texts.get("orthography") or _text(form)
         parsed_form = Form(spelling, form, value, texts.get("type", "").lower(), record.place)
         rows.append(_Row(lemma, tag, parsed_form, groups, lemma_spelling, 1.0 if weight is None else weight))
         languages.add(texts.get("language", ""))
@@ -352,7 +341,7 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-_READERS: Mapping[str, Callable[[Path, Sequence[str], ReadOptions], ParsedForms]] = {
+_READERS: Mapping[str, Callable[[Path, ReadOptions], ParsedForms]] = {
     "sigmorphon": _sigmorphon,
     "unimorph": _unimorph,
     "individual": _individual,
