@@ -116,7 +116,7 @@ def wanted_estimates(
 ) -> list[Estimate]:
     """The estimates of metrics that match, or of the headlines: over all items, or by a group field.
 
-    Of the headlines, `representative` leaves the one that stands for the result, and divided ones (`Metric.by`).
+    Of the headlines, `representative` leaves that of the whole result, and divided ones (`Metric.by`).
     """
     estimates = [one for one in result.estimates if Group.parse(one.group).field == by] if by else result.overall
     if metrics:
