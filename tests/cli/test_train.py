@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -14,11 +15,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from answers import texts
 from command_line import Said, refused, wug
 from wug.evaluation.opening import model_spec, open_model
+from wug.models.attention_lstm import ATTENTIONS, STARTS, load_attention_lstm
 from wug.results.store import Store
+from wug.train import steps
+from wug.train.checkpoint import TrainingFolder
+from wug.train.options import KINDS as OPTIONS
 from wug.types import Request
 
 CORES = ("--batch-size", 4, "--device", "cpu", "--seed", 3)
@@ -159,8 +165,6 @@ def test_a_training_that_is_killed_and_started_again_ends_with_the_curve_of_an_u
 def test_a_model_of_text_goes_on_from_its_checkpoint(
     tmp_path: Path, text: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wug.train.checkpoint import TrainingFolder
-
     options = ("--steps", 12, "--checkpoint-every", 5)
     assert train(kind, text, tmp_path / "whole", *options).code == 0
     write = TrainingFolder.write
@@ -259,19 +263,15 @@ def test_a_model_of_text_is_tested_after_epochs(tmp_path: Path, text: Path) -> N
 def test_too_little_memory_is_said_with_a_remedy(
     tmp_path: Path, examples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import torch
-
-    from wug.train import steps as _steps
-
     def starved(*given: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.00 GiB")
 
-    take, folder, left = _steps.TrainingSteps.take, tmp_path / "model", itertools.count()
+    take, folder, left = steps.TrainingSteps.take, tmp_path / "model", itertools.count()
     with monkeypatch.context() as patched:
-        patched.setattr(_steps.TrainingSteps, "take", starved)
+        patched.setattr(steps.TrainingSteps, "take", starved)
         refused(train("seq2seq", examples, folder, "--steps", 6), "4 rows", "smaller --batch-size")
     with monkeypatch.context() as patched:
-        patched.setattr(_steps.TrainingSteps, "take", lambda *given: take(*given) if next(left) < 4 else starved())
+        patched.setattr(steps.TrainingSteps, "take", lambda *given: take(*given) if next(left) < 4 else starved())
         again = ("--steps", 6, "--batch-size", 2, "--checkpoint-every", 2)
         refused(train("seq2seq", examples, folder, *again), "2 rows", "smaller --batch-size", "checkpoint", "stays")
     assert train("seq2seq", examples, folder, *again).code == 0
@@ -297,10 +297,7 @@ def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None
 
 
 def test_an_lstm_begins_and_attends_as_it_is_told(tmp_path: Path, examples: Path) -> None:
-    from wug.models.attention_lstm import ATTENTIONS, STARTS, load_attention_lstm
-    from wug.train.options import KINDS
-
-    declared = {option.name: option.type for option in KINDS["seq2seq"]}
+    declared = {option.name: option.type for option in OPTIONS["seq2seq"]}
     assert (declared["attention"], declared["start"]) == (ATTENTIONS, STARTS)
     usual = ("--network", "lstm", "--steps", 1, "--learning-rate", "1e-9")
     other = ("--attention", "dot", "--untied", "--start", "normal")
@@ -362,7 +359,5 @@ def test_a_suite_that_the_model_cannot_answer_is_refused_before_training(
 
 
 def test_without_torch_the_remedy_is_said(tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
-
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     refused(train("causal", text, tmp_path / "m", "--steps", 1), "pip install 'wug[hf]'")
