@@ -260,7 +260,8 @@ def run(
     """
     if store is not None and not isinstance(store, (Store, str, Path)):
         raise InputError(f"store={store!r}: write a path, or wug.open_store(…)")
-    path = store.path if isinstance(store, Store) else None if store is None else user_path(store)
+    folder = store.path if isinstance(store, Store) else store
+    path = None if folder is None else user_path(folder)
     if sweep and path is None:
         raise InputError(f"sweep={sweep!r} names runs in a store: give store=… too")
     if protocol is not None and any(isinstance(suite, Suite) for suite in _as_list(suites)):
@@ -411,7 +412,9 @@ def _failure_message(report: RunReport) -> str:
 def _call_text(request: RunRequest) -> str:
     suites = [suite.name if isinstance(suite, Suite) else str(suite) for suite in request.suites]
     models = [model.id if isinstance(model, ModelHandle) else str(model) for model in request.models or ()]
-    model = "" if not models else f", {models[0]!r}" if len(models) == 1 else f", {models}"
+    model = ""
+    if models:
+        model = f", {models[0]!r}" if len(models) == 1 else f", {models}"
     arguments = {
         "limit": request.limit,
         "options": request.suite_options,

@@ -26,7 +26,9 @@ class Verbosity:
 
     def apply(self) -> None:
         """Set the level of the log."""
-        level = logging.INFO if self.verbose else logging.ERROR if self.quiet else logging.WARNING
+        level = logging.ERROR if self.quiet else logging.WARNING
+        if self.verbose:
+            level = logging.INFO
         logging.getLogger("wug").setLevel(level)
         for handler in logging.getLogger("wug").handlers if self.log_format == "json" else ():
             handler.setFormatter(printing.JsonFormatter())

@@ -55,7 +55,9 @@ def command(output: Path, limit: int | None) -> None:
         sampled = [suite.sample(min(items, limit or items)) for name in names for suite in suites[name]]
         common.say(f"evaluating {model} on {sum(map(len, sampled)):,} items of {', '.join(names)}")
         recorded.append(_evaluate(model, sampled, output))
-    store, page, runs = Store(output / "store"), output / "report.html", [run.number or 0 for run in recorded]
+    store = Store(output / "store")
+    page = output / "report.html"
+    runs = [run.number or 0 for run in recorded]
     common.write_page(store, runs, None, page)
     common.deliver([_headline(result) for run in recorded for result in run.results], common.ResultOptions())
     printing.echo(_next_commands(page, store.path, runs))

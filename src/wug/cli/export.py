@@ -126,7 +126,9 @@ class _Selection:
     """The runs and suites that are exported; the store is opened when they are read, after all options are checked."""
 
     def __init__(self, store_path: Path | None, words: Sequence[str], patterns: Sequence[str]) -> None:
-        self._store_path, self._words, self._patterns = store_path, words, patterns
+        self._store_path = store_path
+        self._words = words
+        self._patterns = patterns
 
     @cached_property
     def store(self) -> Store:
@@ -192,7 +194,7 @@ def _to_table(
     selection: _Selection, what: str | None, form: str | None, output: Path | None, options: Mapping[str, Any]
 ) -> None:
     """Write rows, or a suite as JSON."""
-    wide, labels, raw = options["wide"], options["labels"], options["raw"]
+    wide, labels = options["wide"], options["labels"]
     if style_option := next((name for name in STYLE_OPTIONS if options[name] is not None), None):
         raise click.UsageError(f"--{style_option.replace('_', '-')} is for --chart")
     if (wide or labels) and (what not in (None, "estimates") or not wide):
@@ -207,11 +209,11 @@ def _to_table(
     if what == "outcomes" and form in EXPORTED_BY_DUCKDB:
         if form == "parquet" and output is None:
             raise InputError("parquet is not text: name a file with -o")
-        _write_outcomes(selection.results(), form, output, raw)
+        _write_outcomes(selection.results(), form, output, raw=options["raw"])
         return
     common.require_format(form, output)
     table = _wide(selection, labels) if wide else _table(selection, what, form)
-    common.deliver_table(table, form, output, raw=raw)
+    common.deliver_table(table, form, output, raw=options["raw"])
 
 
 def _wide(selection: _Selection, names: Mapping[str, str]) -> RowTable:
@@ -237,7 +239,7 @@ def _table(selection: _Selection, what: str, form: str) -> RowTable:
     return estimates if form in FOR_PEOPLE else replace(estimates, document=None)
 
 
-def _write_outcomes(results: Sequence[Result], form: str, output: Path | None, raw: bool) -> None:
+def _write_outcomes(results: Sequence[Result], form: str, output: Path | None, *, raw: bool) -> None:
     from wug.results.export import export_outcomes
 
     with tempfile.TemporaryDirectory(prefix="wug-export-") as folder:

@@ -47,7 +47,9 @@ def _metavar(option: Option) -> str | None:
     special = {"baseline": "TERMS", "where": "CONDITION", "exclude": "KINDS", "split": "HOW", "frequency": "SOURCE"}
     if option.name in special:
         return special[option.name]
-    return None if isinstance(option.type, tuple) else "N" if option.type is int else "COLUMN"
+    if isinstance(option.type, tuple):
+        return None
+    return "N" if option.type is int else "COLUMN"
 
 
 def _family_options(command: click.Command) -> click.Command:

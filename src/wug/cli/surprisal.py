@@ -102,7 +102,9 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     if column is not None and text != "line":
         raise click.UsageError(f"--text {text} is for plain files: with --column, each row is a text")
     texts = _read(files, column, options.pop("source"), words=options["words"] == "given", part=text)
-    models, model_options, device = options.pop("models"), options.pop("model_options"), options.pop("device")
+    models = options.pop("models")
+    model_options = options.pop("model_options")
+    device = options.pop("device")
     path = options.pop("cache") or common.default_cache()
     cache = None if options.pop("no_cache") else Cache(path)
     common.log_paths(None, None if cache is None else cache.path)

@@ -70,7 +70,9 @@ class _Index:
     def __init__(self) -> None:
         self.newest = 0
         """The number of the last block in the index."""
-        self._keys, self._blocks, self._positions = _empty_index()
+        self._keys = np.zeros(0, f"S{KEY_BYTES}")
+        self._blocks = np.zeros(0, np.int32)
+        self._positions = np.zeros(0, np.int32)
         self._prefixes = _prefixes(self._keys)
         self._added: list[tuple[int, bytes]] = []
 
@@ -94,7 +96,9 @@ class _Index:
         """Remove a block that turned out to be damaged."""
         self._sort_added()
         kept = self._blocks != block
-        self._keys, self._blocks, self._positions = self._keys[kept], self._blocks[kept], self._positions[kept]
+        self._keys = self._keys[kept]
+        self._blocks = self._blocks[kept]
+        self._positions = self._positions[kept]
         self._prefixes = self._prefixes[kept]
 
     def _sort_added(self) -> None:
@@ -107,7 +111,9 @@ class _Index:
         blocks = np.concatenate([self._blocks, np.repeat(numbers, sizes)])
         positions = np.concatenate([self._positions, *(np.arange(size, dtype=np.int32) for size in sizes)])
         order = np.argsort(keys, kind="stable")
-        self._keys, self._blocks, self._positions = keys[order], blocks[order], positions[order]
+        self._keys = keys[order]
+        self._blocks = blocks[order]
+        self._positions = positions[order]
         self._prefixes = _prefixes(self._keys)
         self._added = []
 
@@ -384,7 +390,3 @@ def _prefixes(keys: npt.NDArray[np.bytes_]) -> npt.NDArray[np.uint64]:
     """The first eight bytes of each key as a number, in the order of the keys: numbers are found faster than texts."""
     rows = np.ascontiguousarray(keys).view(np.uint8).reshape(-1, KEY_BYTES)
     return np.ascontiguousarray(rows[:, :8]).view(">u8").ravel().astype(np.uint64)
-
-
-def _empty_index() -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    return np.zeros(0, f"S{KEY_BYTES}"), np.zeros(0, np.int32), np.zeros(0, np.int32)

@@ -38,9 +38,9 @@ def prepare(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | Non
     return tasks
 
 
-def evaluate(suites: Sequence[Suite], model: CachedModel, interval: stats.Method = "wilson") -> Iterator[Result]:
+def evaluate(suites: Sequence[Suite], model: CachedModel) -> Iterator[Result]:
     """One result per suite."""
-    yield from evaluate_tasks(prepare(suites, model), model, interval)
+    yield from evaluate_tasks(prepare(suites, model), model)
 
 
 def evaluate_tasks(
@@ -194,6 +194,9 @@ def build_result(
                 estimates_of_suite.append(row)
             case Notice():
                 notices[row.text] += 1
+    n = collected.items
+    if not collected and estimates_of_suite:
+        n = len(suite)
     units = {metric.name: metric.unit for metric in metrics}
     own = (stats.with_interval_method(estimate, method) for estimate in estimates_of_suite)
     estimates = (*_ordered(_without_pooled(collected.estimates(method), metrics), estimates_of_suite), *own)
@@ -203,7 +206,7 @@ def build_result(
         model=model,
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
-        n=collected.items if collected else len(suite) if estimates_of_suite else 0,
+        n=n,
         estimates=tuple(stats.clip_to_unit(estimate, units.get(estimate.metric)) for estimate in estimates),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),

@@ -90,7 +90,9 @@ class ModelHandle:
             self.failed = True
             model = self._load()
             before, after = (self.id, dict(self.options)), (model.id, dict(model.options))
-            self._backend, self.id, self.options = model, model.id, model.options
+            self._backend = model
+            self.id = model.id
+            self.options = model.options
             self.failed = before != after
             if self.failed:
                 raise ModelError(

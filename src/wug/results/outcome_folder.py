@@ -59,7 +59,8 @@ class OutcomeFolder:
         """Merge files with the same columns into one; returns the rows of each in it."""
         columns = parts[0].columns
         names = ", ".join(identifier(name) for name in [*list(FIXED)[1:], *(column.name for column in columns)])
-        selects, merged, first = [], [], 0
+        selects, merged = [], []
+        first = 0
         for part in parts:
             assert part.path is not None
             position = f"CAST(position + {first} AS INTEGER) AS position"

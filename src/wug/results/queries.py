@@ -51,7 +51,7 @@ class OutcomeTable:
         """Finds the file; called for each query, since it may be replaced by another one with the same rows."""
         self.keep = keep
         """Whether a small table is read once for several queries and stays in memory."""
-        self._known: dict[object, Any] = {}
+        self._known: dict[object, list[OutcomeRow]] = {}
         """Answers to queries that pages repeat, of a table that is kept."""
 
     def metrics(self) -> list[str]:
@@ -74,9 +74,16 @@ class OutcomeTable:
         where, values = self._where(filter)
         rest = f"WHERE {where} ORDER BY position"
         read = partial(self._rows, rest, *values, keys=keys, limit=limit)
-        if limit is not None and limit <= FEW_ROWS:
-            return iter(self._once((rest, values, None if keys is None else frozenset(keys), limit), read))
-        return islice(read(), limit)
+        if limit is None or limit > FEW_ROWS:
+            return islice(read(), limit)
+        if not self.keep:
+            return iter(list(read()))
+        key = (rest, values, None if keys is None else frozenset(keys), limit)
+        if key not in self._known:
+            if len(self._known) >= MAX_KNOWN_ANSWERS:
+                self._known.clear()
+            self._known[key] = list(read())
+        return iter(self._known[key])
 
     def numbers(self, filter: Filter, keys: Collection[str]) -> dict[str, np.ma.MaskedArray[Any, Any]]:
         """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""
@@ -210,17 +217,6 @@ class OutcomeTable:
         with self._run(f"SELECT {names} FROM {{table}} {rest}{limited}", values) as db:
             while rows := db.fetchmany(FETCHED_ROWS):
                 yield from map(decode, rows)
-
-    def _once(self, key: object, read: Callable[[], Iterator[OutcomeRow]]) -> list[OutcomeRow]:
-        """The rows of a query; those of a table that is kept are read once."""
-        if not self.keep:
-            return list(read())
-        if key not in self._known:
-            if len(self._known) >= MAX_KNOWN_ANSWERS:
-                self._known.clear()
-            self._known[key] = list(read())
-        known: list[OutcomeRow] = self._known[key]
-        return known
 
     def _query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._run(sql, values) as db:
@@ -402,7 +398,9 @@ def _table(file: OutcomeFile) -> str:
 
 def _value_of(row: tuple[Any, ...]) -> str:
     """The value of a row of a query, as in `VALUES`; "" for other numbers."""
-    return "none" if row[3] is None else str(row[3] == 1).lower() if row[4] else ""
+    if row[3] is None:
+        return "none"
+    return str(row[3] == 1).lower() if row[4] else ""
 
 
 def _has_text(kind: Any) -> bool:

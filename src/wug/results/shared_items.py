@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from wug import registry
 from wug.errors import InputError
+from wug.formatting import listed
 from wug.identity import IMPORTED, ModelId
 from wug.labels import distinguishing, labelled
 from wug.patterns import matches, require_matches
@@ -171,7 +172,7 @@ def _matched(
         if lacking and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
             single = all(len(results[number]) == 1 for number in lacking)
             unshared.setdefault(_lacking([labels[number] for number in lacking], single=single), []).append(key[1])
-    return shared, [f"left out, since {who}: {_list(suites)}" for who, suites in unshared.items()]
+    return shared, [f"left out, since {who}: {listed(suites, LISTED)}" for who, suites in unshared.items()]
 
 
 def choose_metrics(result: Result, columns: Iterable[Mapping[str, MetricColumn]], patterns: Sequence[str]) -> list[str]:
@@ -306,7 +307,8 @@ def _several_versions(results: Sequence[StoredResult], keys: Mapping[int, SuiteV
     return [
         f"suite {suite} is not the same everywhere, and only equal versions are compared: "
         + "; ".join(
-            f"run{'s' * (len(runs) > 1)} {_numbers(runs)} had {checksum}" for checksum, runs in runs_by_checksum.items()
+            f"run{'s' * (len(runs) > 1)} {', '.join(map(str, dict.fromkeys(runs)))} had {checksum}"
+            for checksum, runs in runs_by_checksum.items()
         )
         for (_, suite), runs_by_checksum in versions.items()
         if len(runs_by_checksum) > 1
@@ -338,7 +340,7 @@ def _options(suites: Sequence[SharedSuite], labels: Sequence[str]) -> list[str]:
                 suites_by_difference.setdefault((key, settings), []).append(suite.name)
     return [
         f"different settings, {'version of wug' if key == 'wug' else key} – {settings} "
-        f"({'every suite' if len(names) == len(suites) else _list(names)})"
+        f"({'every suite' if len(names) == len(suites) else listed(names, LISTED)})"
         for (key, settings), names in suites_by_difference.items()
     ]
 
@@ -349,14 +351,5 @@ def _inventory(sides: Sequence[Sequence[Run]], results: Sequence[Sequence[Sequen
         for run, results_of_run in zip(runs, results_of_side, strict=True):
             complete = [version_of(stored) for stored in results_of_run if stored.result.status == "complete"]
             names = list(dict.fromkeys(f"{suite}@{mark}".removesuffix("@") for _, suite, mark in complete))
-            sentences.append(f"Run {run.id} has {_list(names) if names else 'none'}")
+            sentences.append(f"Run {run.id} has {listed(names, LISTED) or 'none'}")
     return ". ".join(sentences)
-
-
-def _list(names: Sequence[str]) -> str:
-    more = len(names) - LISTED
-    return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _numbers(runs: Sequence[int]) -> str:
-    return ", ".join(map(str, dict.fromkeys(runs)))

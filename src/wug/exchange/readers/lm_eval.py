@@ -98,10 +98,12 @@ def _run(path: Path, samples: Sequence[Path]) -> ImportedRun:
     if not tasks:
         raise InputError("no task has results", file=path)
     name, revision = _model(document, path)
-    version = document.get("lm_eval_version")
-    program = f"lm_eval {version}" if version else BEFORE if _is_old(document) else "lm_eval"
     if made_by := document.get("wug_version"):
         program = f"wug {made_by}"
+    elif version := document.get("lm_eval_version"):
+        program = f"lm_eval {version}"
+    else:
+        program = BEFORE if _is_old(document) else "lm_eval"
     files = [SampleFile(sample) for sample in samples]
     suites = _suites(tasks, files)
     limit = mapping(document.get("config") or {}, "config", path).get("limit")

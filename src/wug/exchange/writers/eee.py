@@ -89,11 +89,11 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
 def _model_info(result: Result, model: ModelName) -> Json:
     fields = dict(result.signature.fields)
     traits = registry.traits(model.id.kind)
-    registered = model.id.kind in registry.names("models")
+    deployment = "externally_managed" if traits.remote else "self_deployed"
     dtype = fields.get("model", "").rpartition(",")[2] if "," in fields.get("model", "") else None
     options = registry.attribute("models", model.id.kind, "OPTIONS") or ()
     details = {
-        "deployment_type": ("externally_managed" if traits.remote else "self_deployed") if registered else "unknown",
+        "deployment_type": deployment if model.id.kind in registry.names("models") else "unknown",
         "model_availability": "open_weights" if traits.on_hub and model.id.name == model.path else "unknown",
         "kind": model.id.kind,
         "fingerprint": model.id.fingerprint,
