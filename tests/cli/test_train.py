@@ -279,7 +279,9 @@ def test_too_little_memory_is_said_with_a_remedy(
 
 def test_options_of_a_network_that_another_does_not_have_are_refused(tmp_path: Path, examples: Path) -> None:
     lstm = ("--network", "lstm", "--steps", 1)
-    refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--heads", 4), "--heads is for --network t5")
+    said = train("seq2seq", examples, tmp_path / "m", *lstm, "--heads", 4)
+    refused(said, "--heads is for --network t5")
+    assert said.code == 2
     refused(train("seq2seq", examples, tmp_path / "m", *lstm, "--ffn-size", 15), "15 cells", "even --ffn-size")
     shared = ("--network", "lstm", "--steps", 1, "--share-layers")
     refused(train("seq2seq", examples, tmp_path / "m", *shared), "--share-layers is for --network t5")

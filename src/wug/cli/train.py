@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli.main import SuggestingGroup
+from wug.errors import InputError
 from wug.families.commands import FOLDER, option
 from wug.options import Option
 from wug.train.options import KINDS, LSTM_DEFAULTS, NETWORK_OPTIONS, Training
@@ -106,7 +107,10 @@ def _train(kind: str, **values: Any) -> None:
         for name, value in values.items()
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT
     }
-    training = Training.of(kind, given)
+    try:
+        training = Training.of(kind, given)
+    except InputError as error:
+        raise click.UsageError(error.message) from None
     if training.store_path is None:
         training = replace(training, store_path=common.default_store())
     state = run_training(training, TrainingOutput(common.say, _progress, common.command_line()))

@@ -151,14 +151,21 @@ class Training:
 
     @classmethod
     def of(cls, kind: str, given: Mapping[str, Any]) -> Training:
-        """A training of a kind with the options that were given, and the defaults of the others."""
+        """A training with the given options, and the defaults of others; InputError if they exclude each other."""
         is_lstm = given.get("network") == "lstm"
         other = "t5" if is_lstm else "lstm"
         for name in NETWORK_OPTIONS[other]:
             if name in given:
                 raise InputError(f"--{name.replace('_', '-')} is for --network {other}")
         defaults = {option.name: option.default for option in KINDS[kind]} | (LSTM_DEFAULTS if is_lstm else {})
-        return cls(kind=kind, **(defaults | dict(given)))
+        training = cls(kind=kind, **(defaults | dict(given)))
+        if (training.steps is None) == (training.epochs is None):
+            raise InputError("give the length of the training: --steps N or --epochs N")
+        if training.patience is not None and training.average > 1:
+            raise InputError("--average counts back from the last step, which is unknown with --patience")
+        if training.patience is not None and not training.suites:
+            raise InputError("--patience needs a --suite to test on")
+        return training
 
     def values(self, names: Iterable[str]) -> dict[str, Any]:
         """The values of some options."""

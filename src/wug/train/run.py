@@ -74,17 +74,11 @@ def run_training(training: Training, output: TrainingOutput) -> TrainingState | 
 
 
 def _require_possible(training: Training) -> None:
-    """Refuse options that exclude each other, and suites that cannot be found."""
+    """Refuse a training without its packages, or with suites that cannot be found."""
     from wug.evaluation.opening import suite_paths
 
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("training", "hf")
-    if (training.steps is None) == (training.epochs is None):
-        raise InputError("give the length of the training: --steps N or --epochs N")
-    if training.patience is not None and training.average > 1:
-        raise InputError("--average counts back from the last step, which is unknown with --patience")
-    if training.patience is not None and not training.suites:
-        raise InputError("--patience needs a --suite to test on")
     for suite in training.suites:
         suite_paths(suite)
 
