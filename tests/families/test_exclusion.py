@@ -9,7 +9,7 @@ import pytest
 
 import wug
 from wug.errors import InputError, UnknownName
-from wug.families.exclusion import kept
+from wug.families.suite import kept
 
 ITEMS = [("1", {"field": "a"}), ("2", {"field": "b"}), ("3", {"field": "b"}), ("x=y", {})]
 FILE = Path("suite.csv")

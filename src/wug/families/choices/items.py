@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wug.errors import InputError
-from wug.families.exclusion import EXCLUDE
 from wug.families.links import PARAMETERS, TIES, LinkParameters, chosen_links, link_option, link_signature
+from wug.families.suite import EXCLUDE
 from wug.formatting import listed, plural
 from wug.options import Option, read
 from wug.types import Problem, Request

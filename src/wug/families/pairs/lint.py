@@ -24,17 +24,19 @@ def lint(pairs: Sequence[Pair]) -> Iterator[Problem]:
     for name, count in Counter(pair.item for pair in pairs).items():
         if count > 1:
             yield Problem("warning", f"item {name}", f"{count} pairs have this name")
-    if copies := describe_copies(pairs):
-        yield Problem("warning", "", f"{copies}: items {listed([pair.item for pair in _copies(pairs)])}")
+    if copies := [pair.item for pair in _copies(pairs)]:
+        yield Problem("warning", "", f"{_counted(len(copies))}: items {listed(copies)}")
     yield from _several_differences(pairs)
 
 
-def describe_copies(pairs: Sequence[Pair]) -> str:
-    """How many pairs are copies of others, as the beginning of a sentence; empty if none is."""
+def notices_of_copies(pairs: Sequence[Pair]) -> list[str]:
+    """A warning about pairs that are copies of others, if there are any."""
     copies = sum(1 for _ in _copies(pairs))
-    if copies < 2:
-        return "1 pair is a copy of another" * copies
-    return f"{copies:,} pairs are copies of others"
+    return [f"{_counted(copies)}, and counted like them"] if copies else []
+
+
+def _counted(copies: int) -> str:
+    return "1 pair is a copy of another" if copies == 1 else f"{copies:,} pairs are copies of others"
 
 
 def _copies(pairs: Sequence[Pair]) -> Iterator[Pair]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from statistics import fmean
 
 from wug.errors import InputError
-from wug.families.pairs.lint import describe_copies
 from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations, LanguageAccuracies
 from wug.families.pairs.pair import Pair, is_identical
 from wug.families.pairs.presentation import QUESTIONS, Presentation, PresentationSettings
@@ -22,11 +20,11 @@ from wug.families.pairs.replies import (
     judge_choice,
     judge_yes_no,
     mean_margin,
+    notices_of_mass,
 )
-from wug.families.pairs.score_shapes import MIN_ANSWER_MASS
 from wug.families.pairs.suite import PairsSuite
 from wug.formatting import finite, plural
-from wug.types import Metric, Notice, Outcome, Request, Row, Scored, Scorer
+from wug.types import Metric, Outcome, Request, Row, Scored, Scorer
 
 CROSSING = "a token crosses the boundary between the prompt and a label"
 
@@ -70,9 +68,7 @@ class QuestionSuite(PairsSuite):
         yield from languages.estimates()
         identical = sum(map(is_identical, self.items))
         same = [f"{plural(identical, 'pair')} of identical sentences, asked about like the others"] * (identical > 0)
-        copies = [f"{text}, and counted like them"] if (text := describe_copies(self.items)) else []
-        yield from map(Notice, (*self.notices, *same, *copies, *self._shown.notices, *counts.notices()))
-        yield from self._about_people(correlations)
+        yield from self._closing(correlations, *same, *self._shown.notices, *counts.notices())
 
     @property
     def _shown(self) -> Presentation:
@@ -139,9 +135,7 @@ class _Counts:
             )
         if count["unequal labels"]:
             yield "the labels have different numbers of tokens: the shorter one may be preferred for that"
-        if self.mass and fmean(self.mass) < MIN_ANSWER_MASS:
-            mean = f"{fmean(self.mass):.2g}"
-            yield f"both labels together have a mean probability of {mean}: the model hardly answers with them"
+        yield from notices_of_mass(self.mass)
 
 
 TIES = (

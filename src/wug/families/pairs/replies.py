@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from wug.families.pairs.outcomes import ACCURACY
@@ -14,6 +15,8 @@ from wug.types import Metric, Outcome
 FIRST_OPTION_RATE, YES_RATE, INVALID, ANSWER_MASS = "first_option_rate", "yes_rate", "invalid", "answer_mass"
 _WRAPPING = " \t\r\n\"'“”‘’«»()[]{}*."
 """Characters around an answer that are not part of it."""
+MIN_ANSWER_MASS = 0.1
+"""The mean probability of both labels below which they are hardly answers."""
 MARGIN_METRICS = ("accuracy_mean_margin", "accuracy_same_label", ANSWER_MASS)
 """Metrics that need the probabilities of labels."""
 _INVALID = Metric(INVALID, better="lower", headline=False, meaning="questions without a usable answer")
@@ -165,6 +168,12 @@ def mean_margin(good_first: LabelReply, bad_first: LabelReply) -> float | None:
     if good_first.margin is None or bad_first.margin is None:
         return None
     return (good_first.margin - bad_first.margin) / 2
+
+
+def notices_of_mass(mass: Sequence[float]) -> Iterator[str]:
+    """A warning if both labels of questions are improbable."""
+    if mass and fmean(mass) < MIN_ANSWER_MASS:
+        yield f"both labels together have a mean probability of {fmean(mass):.2g}: the model hardly answers with them"
 
 
 def _about(item: str, reply: LabelReply, groups: Mapping[str, str]) -> Iterator[Outcome]:

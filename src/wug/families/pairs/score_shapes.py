@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
 from typing import NamedTuple
 
 from wug.families.pairs import replies
-from wug.families.pairs.lint import describe_copies
+from wug.families.pairs.lint import notices_of_copies
 from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations
 from wug.families.pairs.pair import Pair, is_identical
 from wug.formatting import finite, plural
 from wug.types import Metric, Notice, Outcome, Row
-
-MIN_ANSWER_MASS = 0.1
-"""The mean probability of both labels below which they are hardly answers."""
 
 
 class ScoredPair(NamedTuple):
@@ -66,10 +62,8 @@ def _warnings(pairs: Sequence[ScoredPair], ties: int, identical: int, mass: Sequ
         yield f"{plural(identical, 'pair')} of identical sentences, counted as failures"
     if ties:
         yield f"{plural(ties, 'comparison')} tied, counted as failures"
-    if mass and fmean(mass) < MIN_ANSWER_MASS:
-        yield f"both labels together have a mean probability of {fmean(mass):.2g}: the model hardly answers with them"
-    if copies := describe_copies([one.pair for one in pairs if one.pair.good]):
-        yield f"{copies}, and counted like them"
+    yield from replies.notices_of_mass(mass)
+    yield from notices_of_copies([one.pair for one in pairs if one.pair.good])
 
 
 def _judge_wide(scored: ScoredPair) -> Iterator[Outcome]:
@@ -83,31 +77,28 @@ def _judge_wide(scored: ScoredPair) -> Iterator[Outcome]:
 def _judge_presentations(scored: ScoredPair) -> Iterator[Outcome]:
     """Outcomes of both orders; the first label belongs to the sentence shown first."""
     g1, g2, b1, b2 = scored.scores
+    reply = replies.LabelReply.of_logprobs
     shown = {"good_first": (g1, g2), "bad_first": (b2, b1)}
-    for outcome in replies.judge_choice(
-        scored.pair, replies.LabelReply.of_logprobs(g1, g2), replies.LabelReply.of_logprobs(b1, b2)
-    ):
-        scores = shown[outcome.groups["order"]] if outcome.metric == ACCURACY else None
-        yield from _with_scores(scored.pair, outcome, scores)
+    yield from _with_scores(scored.pair, replies.judge_choice(scored.pair, reply(g1, g2), reply(b1, b2)), shown)
 
 
 def _judge_yes_no(scored: ScoredPair) -> Iterator[Outcome]:
     yes_good, yes_bad, no_good, no_bad = scored.scores
-    for outcome in replies.judge_yes_no(
-        scored.pair, replies.LabelReply.of_logprobs(yes_good, no_good), replies.LabelReply.of_logprobs(yes_bad, no_bad)
-    ):
-        scores = (yes_good - no_good, yes_bad - no_bad) if outcome.metric == ACCURACY else None
-        yield from _with_scores(scored.pair, outcome, scores)
+    reply = replies.LabelReply.of_logprobs
+    judged = replies.judge_yes_no(scored.pair, reply(yes_good, no_good), reply(yes_bad, no_bad))
+    yield from _with_scores(scored.pair, judged, {"": (yes_good - no_good, yes_bad - no_bad)})
 
 
-def _with_scores(pair: Pair, outcome: Outcome, scores: tuple[float, float] | None) -> Iterator[Outcome]:
-    """The outcome with the scores that were compared; nothing about the validity of answers, which a table lacks."""
-    if scores is not None:
-        human = {} if pair.human is None else {"human": pair.human}
-        details = {key: value for key, value in outcome.detail.items() if not key.startswith("answer")}
-        yield replace(outcome, detail={**details, "score_good": scores[0], "score_bad": scores[1], **human})
-    elif outcome.metric != replies.INVALID:
-        yield outcome
+def _with_scores(pair: Pair, judged: Iterator[Outcome], scores: Mapping[str, tuple[float, float]]) -> Iterator[Outcome]:
+    """The outcomes, the accuracy with the scores compared, by order; a table tells nothing about invalid answers."""
+    human = {} if pair.human is None else {"human": pair.human}
+    for outcome in judged:
+        if outcome.metric == ACCURACY:
+            good, bad = scores[outcome.groups.get("order", "")]
+            details = {key: value for key, value in outcome.detail.items() if not key.startswith("answer")}
+            yield replace(outcome, detail={**details, "score_good": good, "score_bad": bad, **human})
+        elif outcome.metric != replies.INVALID:
+            yield outcome
 
 
 def _judge_answers(scored: ScoredPair) -> Iterator[Outcome]:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families import links as linking
-from wug.families.exclusion import EXCLUDE
 from wug.families.pairs.formats import FORMATS
 from wug.families.pairs.formats.lines import ORDERS
 from wug.families.pairs.people import JOINED_OPTIONS
 from wug.families.pairs.presentation import PRESENTATION_OPTIONS, QUESTIONS, PresentationSettings
+from wug.families.suite import EXCLUDE
 from wug.files import checksum, read_lines
 from wug.options import Option, read
 

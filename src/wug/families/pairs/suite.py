@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from wug import registry
 from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs import outcomes
-from wug.families.pairs.lint import describe_copies
+from wug.families.pairs.lint import notices_of_copies
 from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
 from wug.families.pairs.people import JoinedPeople
@@ -131,13 +131,12 @@ class PairsSuite(ItemSuite[Pair]):
         yield from languages.estimates()
         if self.settings.target == "word" and registry.sees_right_context(model):
             yield Notice(SEES_RIGHT)
-        copies = [f"{text}, and counted like them"] if (text := describe_copies(self.items)) else []
         about = self.presentation.notices if self.presentation is not None else ()
-        yield from map(Notice, (*self.notices, *copies, *about, *counts.notices(self.settings, len(self.items))))
-        yield from self._about_people(correlations)
+        yield from self._closing(correlations, *about, *counts.notices(self.settings, len(self.items)))
 
-    def _about_people(self, correlations: outcomes.HumanCorrelations) -> Iterator[Row]:
-        """The correlations with people's judgements, and the limit that people's agreement sets to them."""
+    def _closing(self, correlations: outcomes.HumanCorrelations, *notices: str) -> Iterator[Row]:
+        """All warnings, the correlations with people's judgements, and the limit that their agreement sets to them."""
+        yield from map(Notice, (*self.notices, *notices_of_copies(self.items), *notices))
         yield from correlations.rows()
         if self.people is not None:
             yield from self.people.ceilings(self.items)

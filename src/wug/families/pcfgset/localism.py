@@ -138,27 +138,27 @@ def localism_suite(name: str, samples: Sequence[UnrolledSource]) -> LocalismSuit
     content = [f"{sample.source}\t{sample.target}" for sample in samples]
     order = sorted(range(len(samples)), key=content.__getitem__)
     numbers = {n: str(number) for number, n in enumerate(order, 1)}
-    named = tuple(sample._replace(item=numbers[n]) for n, sample in enumerate(samples))
-    covered = checksum("localism", *(content[n] for n in order))
-    return LocalismSuite(name, named, covered, settings=common.MAX_WORDS_OPTION, subtest="localism")
+    numbered = tuple(sample._replace(item=numbers[n]) for n, sample in enumerate(samples))
+    digest = checksum("localism", *(content[n] for n in order))
+    return LocalismSuite(name, numbered, digest, settings=common.MAX_WORDS_OPTION, subtest="localism")
 
 
 def score_trace(predictions: Path) -> common.ScoredAnswers:
     """Score a trace of sources and outputs."""
     samples, steps, wholes = [], [], []
-    strayed = verdicts = 0
+    mismatched = verdicts = 0
     for number, traced in enumerate(read_trace(predictions), 1):
         sample = _traced_source(traced, str(number), predictions)
         answers = [answer for _, answer in traced.steps]
         expected = [sample.step_source(step, answers) for step in range(len(answers))]
-        strayed += expected != [source for source, _ in traced.steps]
+        mismatched += expected != [source for source, _ in traced.steps]
         verdicts += traced.verdict not in (None, answers[-1] == traced.answer)
         samples.append(sample)
         steps.append(answers)
         wholes.append(traced.answer)
     warnings: list[Row] = []
-    if strayed:
-        warnings.append(Notice(f"in {strayed:,} samples a step does not have the answers of the steps before it"))
+    if mismatched:
+        warnings.append(Notice(f"in {mismatched:,} samples a step does not have the answers of the steps before it"))
     if verdicts:
         warnings.append(Notice(f"in {verdicts:,} samples the trace itself is wrong about consistency"))
     suite = replace(localism_suite(name_of_answers(predictions, "localism"), samples), settings={})

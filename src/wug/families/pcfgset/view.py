@@ -36,26 +36,29 @@ def question(result: Result) -> str:
 def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Estimates over all items, and the parts of the test."""
     yield from grouped.overall_parts(result)
-    yield from _views(result)[0](result, rows)
+    yield from _view(result)[0](result, rows)
 
 
 def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every item with its answers."""
-    return _views(result)[1](result)
+    return _view(result)[1]
 
 
-def _views(
-    result: Result,
-) -> tuple[Callable[[Result, Rows], Iterator[page.ViewPart]], Callable[[Result], page.ItemsView]]:
+def _view(result: Result) -> tuple[Callable[[Result, Rows], Iterator[page.ViewPart]], page.ItemsView]:
     """The parts and the items of a test, by a metric that only this test declares; all others are plain."""
     from wug.families.pcfgset import view_localism as localism
 
     declared = {metric.name for metric in result.metrics}
-    if "unrolled_accuracy" in declared:
-        return localism.parts, localism.items
+    if localism.STEPWISE in declared:
+        return localism.parts, localism.items(result)
     if "accuracy_twin" in declared:
-        return synonym_parts, synonym_items
-    return (exception_parts, exception_items) if RULED in declared else (plain_parts, plain_items)
+        unlike = samples("Answers that differ", CONSISTENCY, "differ", "function")
+        return synonym_parts, page.ItemsView(CONSISTENCY, synonym_item, (unlike,), size=20)
+    if RULED in declared:
+        answered = replace(samples("Answers", RULED, RULES, "pair"), value=None, counted="true")
+        return exception_parts, page.ItemsView(RULED, exception, (answered,), size=20)
+    wrong = samples("Wrong answers", ACCURACY, "wrong", "function")
+    return plain_parts, page.ItemsView(ACCURACY, answer, (wrong,), size=20)
 
 
 REST_COLOUR = 6
@@ -182,25 +185,19 @@ def plain_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     yield from curves(result, {ACCURACY: ""}, axes, title="Accuracy by", what=ACCURACY)
 
 
-def plain_items(result: Result) -> page.ItemsView:
-    """Every line; wrong answers by outermost function."""
-    wrong = samples("Wrong answers", ACCURACY, "wrong", "function")
-    return page.ItemsView(ACCURACY, answer, (wrong,), size=20)
-
-
 def answer(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A line with target and answer, and whether it ends too early."""
     source, target, answered = texts(judgements, "source", "target", "answer")
     right = answered == target
     expected, pieces = (unmarked(target), unmarked(answered)) if right else marked(target, answered)
-    said = answered.split()
-    early = "no answer" if not said else "stops too early" if target.split()[: len(said)] == said else ""
+    symbols = answered.split()
+    note = "stops too early" if not right and target.split()[: len(symbols)] == symbols else ""
     lines = (
         line("source", source),
         page.LabelledText("target", expected, "ins"),
         judged("answer", pieces, right=right),
     )
-    return page.ItemView("" if right else early, parts=(page.LinesPart(lines, symbols=True),))
+    return page.ItemView(note if symbols else "no answer", parts=(page.LinesPart(lines, symbols=True),))
 
 
 def _functions(
@@ -213,15 +210,15 @@ def _functions(
     # If every line has one function, both are the same.
     if len(series) == 2 and series["outermost"] == series["anywhere in it"]:
         del series["anywhere in it"]
-    several = len(series) > 1
+    by_series = len(series) > 1
     points = [
-        grouped.point(row, name=name, series=of if several else "")
+        grouped.point(row, name=name, series=of if by_series else "")
         for name in in_language_order(dict.fromkeys(name for rows in series.values() for name in rows))
         for of, rows in series.items()
         if (row := rows.get(name)) is not None
     ]
-    more = " Lines in which the function is outermost, and all lines that contain it." if several else ""
-    series_are = "function is" if several else ""
+    more = " Lines in which the function is outermost, and all lines that contain it." if by_series else ""
+    series_are = "function is" if by_series else ""
     title = "Accuracy by function"
     yield grouped.dots("functions", title, points, note=note + more, what=ACCURACY, first="function", series=series_are)
 
@@ -251,16 +248,10 @@ def exception_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     yield from _exception_shares(result)
 
 
-def exception_items(result: Result) -> page.ItemsView:
-    """Every exception with the answer, by pair of functions."""
-    answered = replace(samples("Answers", RULED, RULES, "pair"), value=None, counted="true")
-    return page.ItemsView(RULED, exception, (answered,), size=20)
-
-
 def exception(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """An exception with both of its readings, and which of them the answer is."""
     source, ruled, exceptional, answer = texts(judgements, "source", "original", "exception", "answer")
-    how = RULES if answer == ruled else EXCEPTION if answer == exceptional else NEITHER
+    how = {exceptional: EXCEPTION, ruled: RULES}.get(answer, NEITHER)
     pieces = marked(ruled, answer)[1] if how == NEITHER else unmarked(answer)
     lines = (
         line("source", source),
@@ -298,10 +289,10 @@ def _profile(result: Result) -> Iterator[page.Figure]:
 
 def _exception_shares(result: Result) -> Iterator[page.Figure]:
     """For all exceptions, those of two functions alone, and each pair: by the rules, as an exception, otherwise."""
-    whole = {row.metric: row for row in grouped.overall_of(result, *READINGS)}
-    if len(whole) < len(READINGS):
+    overall = {row.metric: row for row in grouped.overall_of(result, *READINGS)}
+    if len(overall) < len(READINGS):
         return
-    by_group = {"all exceptions": whole}
+    by_group = {"all exceptions": overall}
     for metric in READINGS:
         fields = grouped.by_field(result, metric)
         for row in fields.get("functions", ()):
@@ -344,12 +335,6 @@ def synonym_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     yield from curves(result, SYNONYM_SERIES, SYNONYM_AXES, title=ABOUT, what=OF_PAIRS)
 
 
-def synonym_items(result: Result) -> page.ItemsView:
-    """Every pair; different answers by function."""
-    unlike = samples("Answers that differ", CONSISTENCY, "differ", "function")
-    return page.ItemsView(CONSISTENCY, synonym_item, (unlike,), size=20)
-
-
 def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A source with and without a synonym, and both answers."""
     source, twin, target, first, second = texts(judgements, "source", "twin", "target", "answer", "twin_answer")
@@ -361,13 +346,10 @@ def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.Item
         judged("answer", ours, right=first == target),
         judged("answer with synonym", theirs, right=second == target),
     )
-    notes = {
-        (True, True): "equal and right",
-        (True, False): "only the first is right",
-        (False, True): "only the second is right",
-        (False, False): "equal and wrong" if first == second else "both are wrong",
-    }
-    note = notes[first == target, second == target]
+    if first == second:
+        note = "equal and right" if first == target else "equal and wrong"
+    else:
+        note = {first: "only the first is right", second: "only the second is right"}.get(target, "both are wrong")
     return page.ItemView(note, fails=first != second, parts=(page.LinesPart(lines, symbols=True),))
 
 
@@ -377,16 +359,16 @@ def _synonym_shares(result: Result) -> Iterator[page.Figure]:
     for value in result.estimates:
         if value.metric in (*EQUAL, CONSISTENCY) and (value.group == "all" or value.group.startswith("function=")):
             by_function.setdefault(value.group.partition("=")[2] or "all functions", {})[value.metric] = value
-    whole = {name: cells for name, cells in by_function.items() if len(cells) > len(EQUAL)}
-    if whole:
+    complete = {name: cells for name, cells in by_function.items() if len(cells) > len(EQUAL)}
+    if complete:
         items = grouped.counts_items(result, CONSISTENCY)
         yield shares_figure(
             {
                 name: {label: cells[metric].value for metric, label in EQUAL.items()}
                 | {"not equal": 1 - cells[CONSISTENCY].value}
-                for name, cells in whole.items()
+                for name, cells in complete.items()
             },
-            {name: cells[CONSISTENCY].n if items else None for name, cells in whole.items()},
+            {name: cells[CONSISTENCY].n if items else None for name, cells in complete.items()},
             title="The two answers, by function",
             note="The answers to a source with and without a synonym for one function.",
             what=OF_PAIRS,

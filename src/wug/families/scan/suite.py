@@ -69,7 +69,8 @@ class ScanSuite(common.GenerationSuite[ScanLine]):
         yield from common.warn_if_empty(outputs)
         right: defaultdict[str, list[bool]] = defaultdict(list)
         for line, output in zip(self.items, outputs, strict=True):
-            item, groups, correct = str(line.number), line.groups, output == line.target
+            item, groups = str(line.number), line.groups
+            correct = output == line.target
             written, target = output.split(), line.target.split()
             detail = {"source": line.source, "target": line.target, "answer": output}
             same = sum(action == expected for action, expected in zip(written, target, strict=False))
@@ -187,7 +188,8 @@ def _seen(lines: Sequence[ScanLine], training: Path) -> list[ScanLine]:
     pairs = {pair for command in known for pair in pairwise(command)}
     labelled_lines = []
     for line in lines:
-        own = line.command.words
-        most = "some" if not words.issuperset(own) else "pairs" if pairs.issuperset(pairwise(own)) else "words"
-        labelled_lines.append(line._replace(groups={**line.groups, "seen": most}))
+        command = line.command.words
+        seen = "pairs" if pairs.issuperset(pairwise(command)) else "words"
+        seen = seen if words.issuperset(command) else "some"
+        labelled_lines.append(line._replace(groups={**line.groups, "seen": seen}))
     return labelled_lines

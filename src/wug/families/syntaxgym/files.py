@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError, UnknownName, caret
-from wug.families.exclusion import EXCLUDE
+from wug.families.suite import EXCLUDE
 from wug.families.syntaxgym.measures import REGION_METRICS
 from wug.families.syntaxgym.parts import Empty, Eos, Join
 from wug.families.syntaxgym.tables import ALL_COLUMNS, ONLY_WIDE, ColumnSelection, load_table
