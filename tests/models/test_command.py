@@ -273,7 +273,7 @@ def test_a_command_on_files_that_falls_silent_is_given_up(write: Writer) -> None
 def test_answers_of_fairseq_that_do_not_fit_are_named() -> None:
     assert answers(["H-1\t-1\tB", "H-0\t-1\tA"], 2) == ["A", "B"]
     assert answers(["H-0\t-1\t", "noise"], 1) == [""]
-    with pytest.raises(InputError, match="a line H-2, and the sources end with number 1"):
+    with pytest.raises(InputError, match="an answer to source number 2"):
         answers(["H-0\t-1\tA", "H-1\t-1\tA", "H-2\t-1\tA"], 2)
 
 

@@ -26,6 +26,7 @@ from command_line import refused, wug
 from fake_completions import OPENINGS, FakeServer, Rule, by_rule, echoed, listed, serving
 from timeouts import PATIENCE
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
+from wug.evaluation.opening import open_model
 from wug.models import endpoint
 from wug.models.endpoint import EndpointGenerator, EndpointScorer
 from wug.models.endpoint.answers import read_echo, read_next
@@ -726,7 +727,6 @@ def test_a_run_through_a_server_equals_one_with_the_model_itself(
         for result in (said.results[0], own[0])
     )
     assert theirs == ours
-    from wug.evaluation.opening import open_model
 
     same = open_model(f"causal:{folder}", dict(pair.split("=", 1) for pair in causal[1::2]))
     for left, right in zip(direct, same.score(list(map(Request, texts))), strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import types
 import warnings
@@ -191,8 +192,6 @@ def test_a_whole_module_with_an_unlisted_part_is_refused_by_name(rnn_model: Any,
 def test_a_module_whose_pickle_runs_a_command_is_refused_and_nothing_is_run(
     rnn_model: Any, tmp_path: Path, zipped: bool
 ) -> None:
-    import os
-
     class Evil:
         def __reduce__(self) -> Any:
             return os.system, (f"touch {tmp_path / 'touched'}",)

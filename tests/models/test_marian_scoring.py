@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import torch
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
@@ -29,8 +30,6 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def opus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two SentencePiece models and one vocabulary: end mark first, pad mark last, which begins answers."""
-    import sentencepiece
-
     folder = tmp_path_factory.mktemp("opus")
     names: set[str] = set()
     for name, texts in (("source", SOURCES), ("target", TEXTS[:-1])):

@@ -25,6 +25,7 @@ from evaluating import cached
 from tiny_seq2seq import load
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
+from wug.models.decoding import greedy
 from wug.models.decoding.generation import Decoder
 
 Maker = Callable[..., Path]
@@ -138,8 +139,6 @@ def test_rows_that_ended_are_taken_out_without_changing_an_answer(made: Maker) -
 
 
 def test_a_model_with_forbidden_words_is_left_to_transformers() -> None:
-    from wug.models.decoding import greedy
-
     assert greedy.leaves_tokens_alone(GenerationConfig(eos_token_id=1))
     assert not greedy.leaves_tokens_alone(GenerationConfig(eos_token_id=1, suppress_tokens=[5]))
 

@@ -19,6 +19,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
 
+import tiny
 import tiny_seq2seq
 from answers import noticed, texts
 from case_selection import cases, each_kind, share
@@ -312,8 +313,6 @@ def test_an_answer_is_stopped_where_it_is_longer_than_any_right_one(made: Maker,
 
 
 def test_a_bound_in_words_holds_where_a_word_is_many_tokens(tmp_path: Path) -> None:
-    import tiny
-
     folder = tiny_seq2seq.save_seq2seq(tmp_path / "model", "bart", tokenizer=tiny.byte_level_tokenizer())
     model = load(folder, engine="ctranslate", max_length="60")
     sources = ["the boy swims", "who sees the dog ?", "a café"]

@@ -19,8 +19,10 @@ from wug import open_model, registry
 from wug.errors import InputError, ModelError
 from wug.evaluation.cache import Cache
 from wug.models import ModelSpec, seq2seq
+from wug.models.decoding import teacher_forcing
 from wug.models.decoding.conditional_scoring import ForcedTarget
 from wug.models.decoding.teacher_forcing import TeacherForcing
+from wug.models.seq2seq.scoring import HubEncoderDecoder
 from wug.texts import surprisal
 from wug.types import Request, Scored, TextReading
 
@@ -329,8 +331,6 @@ def test_empty_texts_have_no_tokens_and_unknown_words_are_named(made: Any) -> No
 def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
     t5: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from wug.models.seq2seq.scoring import HubEncoderDecoder
-
     class Minding(HubEncoderDecoder):
         """What stands at the end of a row counts for all of it."""
 
@@ -355,8 +355,6 @@ def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
 
 
 def test_a_bounded_memory_takes_a_long_text_in_parts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wug.models.decoding import teacher_forcing
-
     text = tiny_seq2seq.sources(1, seed=9)[0]
     (whole,) = load(made("t5"), score="source").score([Request(text)])
     monkeypatch.setattr(teacher_forcing, "MAX_LOGITS", {"cpu": 1})

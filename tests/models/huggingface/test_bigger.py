@@ -141,8 +141,6 @@ def test_a_model_without_layers_that_can_be_shortened_is_refused(tiny_causal: Ca
 
 
 def test_what_is_not_installed_is_said_with_the_command(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "bitsandbytes", None)
     with pytest.raises(MissingExtra, match=r"quantize=int4 needs .* pip install 'wug\[bigger\]'"):
         quantization.quantization_settings("int4", None)

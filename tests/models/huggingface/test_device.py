@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import T5Config, T5ForConditionalGeneration
 
 import tiny_architectures
-from wug.models.huggingface import device_selftest
-from wug.models.spec import Loading
+from wug.models.huggingface import device_selftest, loading
+from wug.models.spec import Loading, ModelSpec
 
 
 class Elsewhere(torch.nn.Module):
@@ -139,8 +140,6 @@ def test_of_models_of_one_shape_the_first_is_compared_in_full_and_the_others_too
 
 
 def test_a_text_to_text_model_is_measured_too(caplog: pytest.LogCaptureFixture) -> None:
-    from transformers import T5Config, T5ForConditionalGeneration
-
     config = T5Config(vocab_size=60, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0)
     torch.manual_seed(0)
     model = T5ForConditionalGeneration(config).eval()
@@ -149,9 +148,6 @@ def test_a_text_to_text_model_is_measured_too(caplog: pytest.LogCaptureFixture) 
 
 
 def test_loading_asks_whether_the_device_can_be_trusted(tiny_causal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wug.models.huggingface import loading
-    from wug.models.spec import ModelSpec
-
     seen: list[tuple[str, bool]] = []
 
     def settle(model: Any, device: str, *, required: bool, architecture: str | None) -> Any:

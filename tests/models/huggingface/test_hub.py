@@ -14,6 +14,7 @@ from threading import Thread
 import pytest
 
 from timeouts import PATIENCE
+from wug.models import parse
 from wug.models.huggingface import hub
 
 
@@ -87,8 +88,6 @@ def test_a_model_that_is_nowhere_is_one_message_before_anything_heavy_is_importe
 
 
 def test_a_model_in_the_local_cache_comes_from_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from wug.models import parse
-
     spec = parse("causal:gpt2", ["causal"], None)
     monkeypatch.setattr(hub, "reachable", lambda endpoint, patience: False)
     monkeypatch.setattr(hub, "snapshot", lambda spec: tmp_path)

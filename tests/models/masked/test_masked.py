@@ -25,6 +25,7 @@ import wug
 from case_selection import examples, share
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
+from wug.models.huggingface.cpu import prepack
 from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import ModelSpec
 from wug.models.tokenization.ragged import Ragged
@@ -329,8 +330,6 @@ def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker)
 
 
 def test_undoing_the_layout_of_the_weights_gives_them_back(tiny_model: Maker) -> None:
-    from wug.models.huggingface.cpu import prepack
-
     network = Plain(tiny_model()).network
     before = {name: value.clone() for name, value in network.state_dict().items()}
     prepack(network)()

@@ -6,7 +6,8 @@ import random
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
 
 from wug.models.tokenization import word_cache
 from wug.models.tokenization.tokens import OffsetTokenizer
@@ -31,8 +32,6 @@ def backend(**settings: Any) -> Any:
 
 
 def tokeniser(**settings: Any) -> OffsetTokenizer:
-    from transformers import PreTrainedTokenizerFast
-
     return OffsetTokenizer(
         PreTrainedTokenizerFast(tokenizer_object=backend(**settings), bos_token="<s>", eos_token="<s>")
     )
@@ -73,7 +72,6 @@ def test_other_tokenizers_have_no_table() -> None:
     assert tokeniser(add_prefix_space=True)._words is None
     assert tokeniser(use_regex=False)._words is None
     reaching = backend()
-    from tokenizers import AddedToken
 
     reaching.add_special_tokens([AddedToken("<mask>", lstrip=True)])
     assert not word_cache.tokenizes_words_separately(reaching)
