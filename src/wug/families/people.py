@@ -83,25 +83,22 @@ def score_people(path: Path, options: Mapping[str, str]) -> tuple[ScoredTable, s
 
 def _choice_rows(data: PeopleData) -> Iterator[Row]:
     cells = RaterMeans(data)
-    share, margins = cells.agreeing / cells.raters, cells.human_margins()
-    tied = np.abs(2 * cells.agreeing - cells.raters) < _TIE
-    for index in cells.judged:
+    judged, majorities, margins = cells.judged, 2 * cells.agreeing - cells.raters, cells.human_margins()
+    for index in judged:
         item = data.items[index]
-        detail = {**({"good": item.good, "bad": item.bad} if item.good else {}), "human": float(margins[index])}
-        detail |= {"responses": int(cells.sizes[index])}
-        majority = bool(2 * cells.agreeing[index] > cells.raters[index]) and not tied[index]
-        yield Outcome(item.name, "majority_agreement", bool(majority), item.groups, detail)
-        yield Outcome(item.name, "item_agreement", float(share[index]), item.groups, detail)
-    n = len(data.responses)
-    judged = cells.judged
-    yield _ratio("agreement", cells.agreeing[judged], cells.raters[judged], n)
+        texts = {"good": item.good, "bad": item.bad} if item.good else {}
+        detail = {**texts, "human": float(margins[index]), "responses": int(cells.sizes[index])}
+        yield Outcome(item.name, "majority_agreement", bool(majorities[index] >= _TIE), item.groups, detail)
+        yield Outcome(
+            item.name, "item_agreement", float(cells.agreeing[index] / cells.raters[index]), item.groups, detail
+        )
+    yield _ratio("agreement", cells.agreeing[judged], cells.raters[judged], len(data.responses))
     yield from _paradigm_agreement(data, cells)
-    loo = cells.leave_one_out()
-    if loo is not None:
-        yield loo
-    yield Estimate("ties", OVERALL, float(tied[judged].sum()), len(judged))
+    yield from cells.leave_one_out()
+    ties = int((np.abs(majorities[judged]) < _TIE).sum())
+    yield Estimate("ties", OVERALL, float(ties), len(judged))
     yield from cells.ceilings()
-    if ties := int(tied[judged].sum()):
+    if ties:
         yield Notice(f"{plural(ties, 'item')} tied, counted as failures")
     yield from _response_rows(data, cells)
 
@@ -111,23 +108,19 @@ class RaterMeans:
 
     def __init__(self, data: PeopleData) -> None:
         self.rated = data.rated
-        known: dict[str, int] = {}
-        raters = [known.setdefault(one.rater, len(known)) if one.rater is not None else -1 for one in data.responses]
-        sides = 2 if data.rated else 1
+        known: dict[str | int, int] = {}  # a response without a rater is one of its own
+        names = (n if one.rater is None else one.rater for n, one in enumerate(data.responses))
+        who = np.array([known.setdefault(name, len(known)) for name in names], np.int64)
+        sides, width = 2 if data.rated else 1, len(known)
         self.items = np.array([sides * one.item + (sides > 1 and not one.good) for one in data.responses], np.int64)
-        unnamed = len(known) + np.arange(len(raters))
-        who = np.where(np.array(raters) < 0, unnamed, np.array(raters))
         self.values: Floats = np.array([one.value for one in data.responses], np.float64)
-        width = int(who.max()) + 1
         keys, self.cell_of = np.unique(self.items * width + who, return_inverse=True)
         self.cell_items = keys // width
         self.cell_raters = keys % width
         self.cell_sizes = np.bincount(self.cell_of)
         self.cell_means: Floats = np.bincount(self.cell_of, weights=self.values) / self.cell_sizes
         count = len(data.items) * sides
-        self.agreeing: Floats = np.bincount(self.cell_items, weights=self.cell_means, minlength=count).astype(
-            np.float64
-        )
+        self.agreeing: Floats = np.bincount(self.cell_items, self.cell_means, count).astype(np.float64)
         self.raters: Floats = np.maximum(np.bincount(self.cell_items, minlength=count), _TIE).astype(np.float64)
         self.sizes = np.bincount(self.items, minlength=count)
         self.judged: list[int] = np.flatnonzero(self.sizes).tolist()
@@ -170,20 +163,17 @@ class RaterMeans:
         if self.constant:
             yield f"{plural(self.constant, 'rater')} left out of the z scores: all ratings are equal"
 
-    def leave_one_out(self) -> Estimate | None:
-        """The agreement of each response with the majority of the other raters; None with one rater per item."""
+    def leave_one_out(self) -> Iterator[Estimate]:
+        """The agreement of each response with the majority of the other raters; nothing with one rater per item."""
         own = self.cell_means[self.cell_of]
         others = self.raters[self.items] - 1
         doubled = 2 * (self.agreeing[self.items] - own) - others
         agrees = np.where(np.abs(doubled) < _TIE, 0.5, np.where(doubled > 0, self.values, 1 - self.values))
         some = others > 0.5
-        if not some.any():
-            return None
-        count = len(self.sizes)
-        tops = np.bincount(self.items[some], weights=agrees[some], minlength=count).astype(np.float64)
-        bottoms = np.bincount(self.items[some], minlength=count)
-        there = bottoms > 0
-        return _ratio("leave_one_out", tops[there], bottoms[there].astype(np.float64), int(some.sum()))
+        if some.any():
+            tops = np.bincount(self.items[some], agrees[some]).astype(np.float64)
+            bottoms = np.bincount(self.items[some]).astype(np.float64)
+            yield _ratio("leave_one_out", tops[bottoms > 0], bottoms[bottoms > 0], int(some.sum()))
 
 
 def _ratio(metric: str, tops: Floats, bottoms: Floats, n: int) -> Estimate:

@@ -161,35 +161,34 @@ def _mturk_notices(left: Mapping[str, int], unpublished: Sequence[str]) -> Itera
 
 def _blimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
     """BLiMP's published means and majorities per paradigm."""
-    found = PeopleData("blimp-summary")
+    counts = []
     for record in columns.records:
         name = plain(record.fields["Condition"])
-        numbers = [columns.number(record, column) for column in ("accepted", "total_mean", "count")]
-        if columns.problems or (name not in _phenomena() and values["paradigms"] != "all"):
-            continue
-        groups = {"phenomenon": _phenomena()[name]} if name in _phenomena() else {}
-        found.counts.append(ParadigmCounts(name, groups, int(numbers[2]), numbers[1], accepted=int(numbers[0])))
-    if left := len(columns.records) - len(found.counts):
-        found.notices.append(f"{plural(left, 'paradigm')} outside the published set left out")
-    return found
+        accepted, mean, n = (columns.number(record, column) for column in ("accepted", "total_mean", "count"))
+        if not columns.problems and (name in _phenomena() or values["paradigms"] == "all"):
+            groups = {"phenomenon": _phenomena()[name]} if name in _phenomena() else {}
+            counts.append(ParadigmCounts(name, groups, int(n), mean, accepted=int(accepted)))
+    return _summary("blimp-summary", columns, counts)
 
 
 def _zhoblimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
     """ZhoBLiMP's counts per paradigm."""
-    found = PeopleData("zhoblimp-summary")
+    counts = []
     for record in columns.records:
         agreeing, total = (columns.number(record, column) for column in ("correct", "total"))
-        if total > 0 and 0 <= agreeing <= total:
-            share = agreeing / total
-            groups = {name: value for name in ("phenomenon",) if (value := plain(record.fields.get(name)))}
-            if share >= MIN_PUBLISHED_SHARE or values["paradigms"] != "published":
-                name = plain(record.fields["UID"])
-                found.counts.append(ParadigmCounts(name, groups, int(total), share, agreeing=int(agreeing)))
-        elif not columns.problems:
+        if not columns.problems and not 0 <= agreeing <= total > 0:
             columns.problems.error(record.place, f"{agreeing:g} of {total:g} responses are correct")
-    if left := len(columns.records) - len(found.counts):
-        found.notices.append(f"{plural(left, 'paradigm')} outside the published set left out")
-    return found
+        elif not columns.problems and (agreeing / total >= MIN_PUBLISHED_SHARE or values["paradigms"] != "published"):
+            name, phenomenon = (plain(record.fields.get(column)) for column in ("UID", "phenomenon"))
+            groups = {"phenomenon": phenomenon} if phenomenon else {}
+            counts.append(ParadigmCounts(name, groups, int(total), agreeing / total, agreeing=int(agreeing)))
+    return _summary("zhoblimp-summary", columns, counts)
+
+
+def _summary(format: str, columns: NamedColumns, counts: list[ParadigmCounts]) -> PeopleData:
+    left = len(columns.records) - len(counts)
+    notices = [f"{plural(left, 'paradigm')} outside the published set left out"] if left else []
+    return PeopleData(format, counts=counts, notices=notices)
 
 
 def _qfrblimp(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:

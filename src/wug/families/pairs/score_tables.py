@@ -81,7 +81,7 @@ def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[Scored
         options: Values of TABLE_OPTIONS.
     """
     values = read(TABLE_OPTIONS, options, "score pairs")
-    if not options and _is_bert_syntax(head(path)):
+    if not options and any(map(_BERT_SYNTAX.fullmatch, head(path).splitlines()[:20])):
         shape, pairs, notices = "wide", *_read_bert_syntax(path)
     else:
         shape, pairs, notices = _read_pairs(path, values)
@@ -242,10 +242,6 @@ def _human(columns: NamedColumns, record: Record, names: Sequence[str]) -> float
         return None
     numbers = [columns.number(record, name) for name in names]
     return numbers[0] if len(numbers) == 1 else numbers[0] - numbers[1]
-
-
-def _is_bert_syntax(start: str) -> bool:
-    return any(map(_BERT_SYNTAX.fullmatch, start.splitlines()[:20]))
 
 
 def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:

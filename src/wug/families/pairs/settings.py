@@ -17,7 +17,7 @@ from wug.families.pairs.people import JOINED_OPTIONS
 from wug.families.pairs.presentation import PRESENTATION_OPTIONS, QUESTIONS, PresentationSettings
 from wug.families.suite import EXCLUDE
 from wug.files import checksum, read_lines
-from wug.options import Option, read
+from wug.options import Option, read, written
 
 GIVEN = "given"
 """The target of scores from a file that does not say what was scored."""
@@ -202,15 +202,9 @@ class PairsSettings:
             if self.unigrams is not None:
                 fields |= {"unigrams": self.unigrams.checksum, "unigram_unit": self.unigrams.unit}
                 fields |= {"slor_words": self.unigrams.words} if self.unigrams.unit == "word" else {}
-        if not self.mask_target:
-            fields["mask_target"] = "no"
-        if self.single_piece_only:
-            fields["single_piece_only"] = "yes"
-        if self.ties != "error":
-            fields["ties"] = self.ties
-        if self.leading_space:
-            fields["leading_space"] = "yes"
-        return fields
+        usual = {"mask_target": True, "single_piece_only": False, "ties": "error", "leading_space": False}
+        given = {name: getattr(self, name) for name in usual}
+        return fields | {name: written(value) for name, value in given.items() if value != usual[name]}
 
     def _refuse_unasked(self, options: Mapping[str, str]) -> None:
         method = self.presentation.method
