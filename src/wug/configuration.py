@@ -1,6 +1,6 @@
-"""`wug.toml`, in the current folder or the user's config folder: defaults for options of the command line.
+"""Defaults of the command line: `wug.toml`, here or in the user's config folder, and where files are kept.
 
-Python uses them where it says so: `wug.config()`.
+Python uses those of the file where it says so: `wug.config()`.
 """
 
 from __future__ import annotations
@@ -62,6 +62,20 @@ KEYS = (
     ),
     ConfigKey("labels", "a table of names by model", "names of models in tables and charts", _is_table),
 )
+
+
+def default_store() -> Path:
+    """The store in the user's data folder."""
+    from platformdirs import user_data_path
+
+    return user_data_path("wug", appauthor=False) / "store"
+
+
+def default_cache() -> Path:
+    """The output cache in the user's cache folder."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("wug", appauthor=False) / "answers.db"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from evaluating import cached
 from reference import reference
-from wug.evaluation.evaluate import evaluate
+from wug.evaluation.evaluate import build_signature, evaluate, signature
 from wug.evaluation.opening import builtin_suites, open_suites
-from wug.evaluation.signature import build_signature, signature
 from wug.families import pairs, pcfgset, syntaxgym
 from wug.families.pcfgset.localism import score_trace
 from wug.results.comparison import ComparisonSettings, compare

@@ -209,8 +209,8 @@ def _checked(name: str, folder: Path) -> None:
 
 
 def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, kind: str | None = None) -> None:
+    from wug.evaluation.evaluate import build_signature
     from wug.evaluation.opening import open_suites
-    from wug.evaluation.signature import build_signature
 
     for suite in open_suites(str(folder / name), options or {}, kind):
         _ = (suite.requests(), suite.metrics, suite.meta, len(suite.sample(1)))

@@ -15,9 +15,8 @@ from wug.arguments import members, public, public_with
 from wug.errors import InputError, UnknownName
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
-from wug.evaluation.evaluate import build_result
+from wug.evaluation.evaluate import build_result, build_signature
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.signature import build_signature
 from wug.families.reading import milliseconds, suite_of, view
 from wug.families.reading.analysis import MeasureFit, analyse, lag_effects
 from wug.families.reading.design import PredictorSet

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from wug.arguments import members, public
-from wug.configuration import config
+from wug.configuration import config, default_store
 from wug.errors import InputError, UnknownName
 from wug.files import user_path
 from wug.labels import html, line, short_names
 from wug.results import store as results_store
 from wug.results.average import PoolBy, pool
-from wug.results.paths import default_store
 from wug.results.records import Run
 from wug.tables import Table, Tabulated
 from wug.types import Outcome, Result

@@ -191,8 +191,7 @@ def people(path: str | Path, options: Mapping[str, Setting] | None = None) -> Ta
     Examples:
         >>> table = wug.people("answers.csv", {"item": "sentence", "rater": "who", "correct": "right"})
     """
-    from wug.evaluation.evaluate import build_result
-    from wug.evaluation.signature import build_signature
+    from wug.evaluation.evaluate import build_result, build_signature
     from wug.families.people import score_people
 
     suite, model, rows = score_people(user_path(path), as_text(options))

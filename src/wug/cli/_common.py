@@ -18,12 +18,12 @@ from click.core import ParameterSource
 from wug import registry, tables
 from wug.cli import _printing as printing
 from wug.cli._verbosity import Verbosity
+from wug.configuration import default_cache as default_cache
+from wug.configuration import default_store as default_store
 from wug.errors import InputError, WugError
 from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_option, option
 from wug.files import format_of, write_text
 from wug.formatting import visible
-from wug.results.paths import default_cache as default_cache
-from wug.results.paths import default_store as default_store
 from wug.tables import Tabular, format_names
 from wug.types import Result
 

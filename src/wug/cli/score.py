@@ -48,8 +48,7 @@ def command() -> None:
 def _score(
     declared: ScoreCommand, *, paths: tuple[Path, ...], more: tuple[Path, ...] | None = None, **values: Any
 ) -> None:
-    from wug.evaluation.evaluate import build_result
-    from wug.evaluation.signature import build_signature
+    from wug.evaluation.evaluate import build_result, build_signature
     from wug.results.average import averages
 
     result_options = common.ResultOptions.take(values)

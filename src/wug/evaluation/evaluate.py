@@ -1,4 +1,4 @@
-"""Evaluating suites on one model: collect requests, compute outputs, judge, summarize."""
+"""Evaluating suites on one model: collect requests, compute outputs, judge, summarize, sign."""
 
 from __future__ import annotations
 
@@ -9,15 +9,32 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from wug import registry, stats
+from wug import __version__, registry, stats
 from wug.errors import ModelError, WugError
 from wug.evaluation.cached_model import CachedModel, Requests
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.signature import signature
+from wug.files import checksum as digest
 from wug.identity import OVERALL, ModelId
 from wug.results.store import run_key
 from wug.scores import Texts
-from wug.types import LN2, AdaptableSuite, Estimate, Metric, Notice, Outcome, Result, Row, Signature, Status, Suite
+from wug.types import (
+    LN2,
+    AdaptableSuite,
+    Estimate,
+    Generator,
+    Metric,
+    Notice,
+    Outcome,
+    Request,
+    Result,
+    Row,
+    Scorer,
+    Signature,
+    Source,
+    Status,
+    Suite,
+    text_of,
+)
 
 RequestMemo = dict[int, Requests]
 """The requests of suites by the suite's identity, made once for many models."""
@@ -230,6 +247,45 @@ def _ordered(estimates: Sequence[Estimate], first: Sequence[Estimate]) -> list[E
     groups = list(dict.fromkeys([OVERALL, *(estimate.group for estimate in first)]))
     rank = {group: position for position, group in enumerate(groups)}
     return sorted(estimates, key=lambda estimate: (metrics.index(estimate.metric), rank.get(estimate.group, len(rank))))
+
+
+def signature(
+    suite: Suite, model: Scorer | Generator, requests: Sequence[Request] | Sequence[str | Source] | None = None
+) -> Signature:
+    """The signature of a suite's result for a model; `requests` are those of the suite, if already known."""
+    options = dict(model.options)
+    if getattr(model, "ordered", False):
+        # The checksum of a suite does not depend on the order of its items, but these outputs do.
+        sent = suite.requests() if requests is None else requests
+        options["read"] = digest(*map(_content, sent))
+    return build_signature(suite.name, suite.checksum, suite.options, model.id, options)
+
+
+def build_signature(
+    suite: str, checksum: str, suite_options: Mapping[str, str], model: str, model_options: Mapping[str, str]
+) -> Signature:
+    """Build a signature with unique fields; the dtype follows the model.
+
+    A model option with the name of another field becomes `model_NAME`.
+    """
+    options = dict(model_options)
+    dtype = options.pop("dtype", None)
+    first = [
+        ("wug", __version__),
+        ("suite", f"{suite}@{checksum}"),
+        ("model", f"{model},{dtype}" if dtype else model),
+    ]
+    taken = {*dict(first), *suite_options}
+    named = ((f"model_{key}" if key in taken else key, value) for key, value in sorted(options.items()))
+    return Signature((*first, *named, *suite_options.items()))
+
+
+def _content(request: Request | Source | str) -> str:
+    """Everything in a request that can change the output of a model that carries a state."""
+    if not isinstance(request, Request):
+        return text_of(request)
+    turn = "" if request.turn is None else f"{request.turn.number}\0{request.turn.line}\0{request.turn.before}"
+    return f"{request.text}\0{request.span}\0{turn}"
 
 
 _VERB = {"scores": "score", "text": "generate"}
