@@ -42,16 +42,16 @@ class NamedColumns:
         """The rows that are not excluded; `values` are those of COLUMN_OPTIONS."""
         excluded = [_condition(text) for text in values["exclude"]]
         item = values["item"] or (("item",) if "item" in table.header else ())
-        named = (*values["item"], *values["groups"], *(column for column, _ in excluded))
-        refuse_errors(ProblemList.of(table.problems, need(table.header, named)), path)
-        kept, notices = list(table.records), []
+        required = (*values["item"], *values["groups"], *(column for column, _ in excluded))
+        refuse_errors(ProblemList.of(table.problems, need(table.header, required)), path)
+        records, notices = list(table.records), []
         for column, value in excluded:
-            before = len(kept)
-            kept = [record for record in kept if plain(record.fields.get(column)) != value]
-            notices.append(f"{plural(before - len(kept), 'row')} with {column}={value} left out")
-        if not kept:
+            before = len(records)
+            records = [record for record in records if plain(record.fields.get(column)) != value]
+            notices.append(f"{plural(before - len(records), 'row')} with {column}={value} left out")
+        if not records:
             raise InputError("the table has no rows" + (" that are not excluded" if excluded else ""), file=path)
-        return cls(path, kept, table.header, item, values["groups"], notices)
+        return cls(path, records, table.header, item, values["groups"], notices)
 
     def require(self, *columns: str) -> None:
         """Raise a SuiteError if a column is missing."""
@@ -81,14 +81,14 @@ class NamedColumns:
         Args:
             other: Columns that are not groups.
         """
-        found = [self._groups(record, other) for record in self.records]
+        by_row = [self._groups(record, other) for record in self.records]
         values: dict[str, set[str]] = {}
-        for groups in found:
+        for groups in by_row:
             for name, value in groups.items():
                 values.setdefault(name, set()).add(value)
-        kept = [name for name in values if len(values[name] - {""}) > 1 or name in self.groups]
+        names = [name for name in values if len(values[name] - {""}) > 1 or name in self.groups]
         interned: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
-        small = ({name: groups[name] for name in kept if groups.get(name)} for groups in found)
+        small = ({name: groups[name] for name in names if groups.get(name)} for groups in by_row)
         return [interned.setdefault(tuple(groups.items()), groups) for groups in small]
 
     def groups_by_item(self, rows: Iterable[tuple[Key, Mapping[str, str]]]) -> dict[Key, Mapping[str, str]]:
@@ -109,10 +109,10 @@ class NamedColumns:
 
     def _groups(self, record: Record, other: Sequence[str]) -> dict[str, str]:
         fields = {name: value for name, value in record.fields.items() if name not in other}
-        named, more = (
+        chosen, more = (
             {name: plain(fields[name]) for name in names if name in fields} for names in (self.groups, EXTRA_GROUPS)
         )
-        return named | groups_of(fields) | more
+        return chosen | groups_of(fields) | more
 
 
 def _condition(text: str) -> tuple[str, str]:

@@ -261,9 +261,9 @@ def _source(choice: ChoiceItem) -> dict[str, Any]:
 def _detail(choice: ChoiceItem) -> dict[str, Any]:
     """The item in the details of its outcome: one context if all options share it, else all."""
     contexts = list(dict.fromkeys(candidate.context for candidate in choice.candidates))
-    several = {"contexts": [candidate.context for candidate in choice.candidates]}
+    contexts_by_option = {"contexts": [candidate.context for candidate in choice.candidates]}
     return {
-        **({"context": contexts[0]} if len(contexts) == 1 else several),
+        **({"context": contexts[0]} if len(contexts) == 1 else contexts_by_option),
         "options": [candidate.option for candidate in choice.candidates],
         "right": choice.right + 1,
         **_source(choice),
@@ -290,8 +290,8 @@ def to_sample(outcome: Outcome, result: Result) -> Sample:
 def from_sample(sample: Sample) -> dict[str, Any]:
     """The details of an outcome of an imported choice."""
     assert sample.right is not None
-    several = {"contexts": list(sample.contexts)} if sample.contexts else {"context": sample.context}
-    detail = {**several, "options": list(sample.choices), "right": sample.right + 1}
+    contexts = {"contexts": list(sample.contexts)} if sample.contexts else {"context": sample.context}
+    detail = {**contexts, "options": list(sample.choices), "right": sample.right + 1}
     if sample.logprobs:
         detail["logprobs"] = list(sample.logprobs)
     return {**detail, **({"scores": list(sample.scores)} if sample.scores else {})}

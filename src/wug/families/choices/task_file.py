@@ -219,8 +219,8 @@ def _table_rows(path: Path) -> list[Mapping[str, Any]]:
 def _typed(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The rows of a CSV file, with columns of whole numbers as numbers."""
     columns = {name for row in rows for name in row}
-    whole = {name for name in columns if all(re.fullmatch(r"-?\d{1,18}", str(row.get(name))) for row in rows)}
-    return [{name: int(value) if name in whole else value for name, value in row.items()} for row in rows]
+    numeric = {name for name in columns if all(re.fullmatch(r"-?\d{1,18}", str(row.get(name))) for row in rows)}
+    return [{name: int(value) if name in numeric else value for name, value in row.items()} for row in rows]
 
 
 def _choice(row: Mapping[str, Any], number: int, fields: Fields, path: Path) -> ChoiceItem:
@@ -242,8 +242,8 @@ def _choice(row: Mapping[str, Any], number: int, fields: Fields, path: Path) -> 
     texts = [str(option) for option in options]
     target = _need(fields, "doc_to_target", path)
     right = _rendered(target, row, number)
-    if isinstance(right, str):
-        right = int(right) if right.isdigit() else texts.index(right) if right in texts else right
+    if isinstance(right, str) and (right.isdigit() or right in texts):
+        right = int(right) if right.isdigit() else texts.index(right)
     if not isinstance(right, int) or not 0 <= right < len(texts):
         raise target.error(f"document {number}: {shortened(repr(right))} is not one of {len(texts)} options")
     candidates = tuple(delimited(f"{described or ''}{context}", text, str(delimiter)) for text in texts)

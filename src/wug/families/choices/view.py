@@ -76,8 +76,8 @@ def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | Non
     if not isinstance(options, list | tuple) or not isinstance(right, int) or not 0 < right <= len(options):
         return None
     listed = detail.get("contexts")
-    several = listed if isinstance(listed, list | tuple) and len(listed) == len(options) else None
-    contexts = several or [detail.get("context", "")] * len(options)
+    contexts_by_option = listed if isinstance(listed, list | tuple) and len(listed) == len(options) else None
+    contexts = contexts_by_option or [detail.get("context", "")] * len(options)
     values = detail.get("scores", detail.get("logprobs"))
     scores = [finite(score) for score in values] if isinstance(values, list | tuple) else []
     known = tuple(score * factor for score in scores if score is not None)
@@ -86,7 +86,7 @@ def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | Non
         tuple(map(str, options)),
         right - 1,
         known if len(known) == len(options) else (),
-        several is None,
+        contexts_by_option is None,
     )
 
 

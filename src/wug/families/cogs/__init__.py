@@ -80,11 +80,11 @@ def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite | SyntaxSuite
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every error and warning about a gold file, or about all files of a folder."""
     values = read_options(OPTIONS, options or {}, "cogs")
-    named = _files(path) if path.is_dir() else {}
-    files = [file for name, file in named.items() if name in (values["split"] or named)] if path.is_dir() else [path]
+    by_split = _files(path) if path.is_dir() else {"": path}
+    files = [file for name, file in by_split.items() if not name or name in (values["split"] or by_split)]
     if not files:
         return [Problem("error", "", f"the folder has none of {', '.join(f'{name}.tsv' for name in SPLITS)}")]
-    every: list[Problem] = []
+    all_problems: list[Problem] = []
     for file in files:
         try:
             syntax = syntax_dialect(file, values["dialect"])
@@ -95,8 +95,8 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
             problems_of_file = [
                 replace(p, place=f"{file.name}, {p.place}" if p.place else file.name) for p in problems_of_file
             ]
-        every += problems_of_file
-    return every
+        all_problems += problems_of_file
+    return all_problems
 
 
 def score(

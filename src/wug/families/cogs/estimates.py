@@ -52,19 +52,19 @@ class MetricColumns:
         return {name: self._ratio(*_parts(counts, name)) for name in SCORES}
 
     def _ratio(self, top: Floats, bottom: Floats, both: Floats) -> Floats:
-        found = np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
-        return np.where(both == 0, self.score_of_nothing, found)
+        ratios = np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+        return np.where(both == 0, self.score_of_nothing, ratios)
 
 
 def estimates(columns: MetricColumns, groups: Groups) -> list[Estimate]:
     """Every value of every group: shares, means, micro and macro averages, with intervals."""
-    found: list[Estimate] = []
+    computed: list[Estimate] = []
     for metric, flags in columns.flags.items():
-        found += _over_types([estimate(metric, group, flags[lines].tolist()) for group, lines in groups.items()])
+        computed += _over_types([estimate(metric, group, flags[lines].tolist()) for group, lines in groups.items()])
     for metric, numbers in columns.numbers.items():
-        found += _over_types([estimate(metric, group, numbers[lines].tolist()) for group, lines in groups.items()])
+        computed += _over_types([estimate(metric, group, numbers[lines].tolist()) for group, lines in groups.items()])
     for metric, value in columns.corpus.items():
-        found.append(Estimate(metric, "all", value, len(columns)))
+        computed.append(Estimate(metric, "all", value, len(columns)))
     for feature, counts in columns.counts.items():
         within = groups if feature in columns.main else {"all": groups["all"]}
         lines_scores = columns.scores(feature)
@@ -72,14 +72,14 @@ def estimates(columns: MetricColumns, groups: Groups) -> list[Estimate]:
             top, bottom, both = _parts(counts, name)
             metric, nothing = f"{feature}_{name}", columns.score_of_nothing
             micro = [_micro(metric, g, top[i], bottom[i], nothing * (not both[i].any())) for g, i in within.items()]
-            found += _over_types(micro)
+            computed += _over_types(micro)
         for name in SCORES:
             metric = f"{feature}_{name}_macro"
             means = [estimate(metric, g, lines_scores[name][i].tolist()) for g, i in within.items()]
             if columns.harmonic and name == "f1":
                 means = [Estimate(m.metric, m.group, _harmonic_f1(lines_scores, within[m.group]), m.n) for m in means]
-            found += _over_types(means)
-    return found
+            computed += _over_types(means)
+    return computed
 
 
 def _parts(counts: OverlapCounts, name: str) -> tuple[Floats, Floats, Floats]:
@@ -107,9 +107,9 @@ def _harmonic_f1(scores: Mapping[str, Floats], lines: NDArray[np.intp]) -> float
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _over_types(found: list[Estimate]) -> Iterator[Estimate]:
+def _over_types(by_group: list[Estimate]) -> Iterator[Estimate]:
     """The estimates and, if there are several types, the mean over types."""
-    yield from found
-    by_type = [each.value for each in found if each.group.startswith("type=")]
+    yield from by_group
+    by_type = [each.value for each in by_group if each.group.startswith("type=")]
     if len(by_type) > 1:
-        yield Estimate(found[0].metric, OVER_TYPES, math.fsum(by_type) / len(by_type), len(by_type))
+        yield Estimate(by_group[0].metric, OVER_TYPES, math.fsum(by_type) / len(by_type), len(by_type))

@@ -196,15 +196,15 @@ def _word_ids(texts: Sequence[str], vocabulary: Mapping[str, int]) -> tuple[NDAr
 
 def _counts(columns: NDArray[np.float64]) -> dict[str, OverlapCounts]:
     """The counts of each feature, then of each in the prefix and in the body alone."""
-    whole: dict[str, OverlapCounts] = {}
+    features: dict[str, OverlapCounts] = {}
     zones: dict[str, OverlapCounts] = {}
     for feature, rows in zip(measures.FEATURES, np.split(columns, len(measures.FEATURES)), strict=True):
         count = dict(zip(measures.COUNTS, rows, strict=True))
         predicted = count["predicted_prefix"] + count["predicted_body"]
-        whole[feature] = OverlapCounts(count["common"], predicted, count["gold_prefix"] + count["gold_body"])
+        features[feature] = OverlapCounts(count["common"], predicted, count["gold_prefix"] + count["gold_body"])
         for zone in ("_prefix", "_body"):
             zones[feature + zone] = OverlapCounts(*(count[side + zone] for side in ("common", "predicted", "gold")))
-    return whole | zones
+    return features | zones
 
 
 def _smatch(
@@ -217,9 +217,9 @@ def _smatch(
     values = flags["semantic_match"].astype(float)
     inexact = 0
     for line in np.flatnonzero(flags["well_formed"] & ~flags["semantic_match"]).tolist():
-        found = smatch(parse(gold[line], dialect), parse(predictions[line], dialect), seed)
-        values[line] = found.f1
-        inexact += not found.exact
+        score = smatch(parse(gold[line], dialect), parse(predictions[line], dialect), seed)
+        values[line] = score.f1
+        inexact += not score.exact
     return values, inexact
 
 

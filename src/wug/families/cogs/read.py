@@ -114,11 +114,11 @@ def problems(path: Path, dialect: str | None = None) -> Iterator[Problem]:
             yield Problem("warning", place, f"the sentence is already on line {seen[sentence]}: {sentence!r}")
         seen.setdefault(sentence, number)
         try:
-            found = violations(parse(form, used))
+            broken = violations(parse(form, used))
         except FormulaError as error:
             yield Problem("error", place, f"not a logical form: {error}")
             continue
-        for violation in found:
+        for violation in broken:
             yield Problem("error" if violation.level == "grammar" else "warning", place, violation.message)
 
 
@@ -143,14 +143,14 @@ def checked(lines: Iterable[GoldLine], dialect: Dialect, path: Path) -> list[str
     implausible: list[int] = []
     for line in lines:
         try:
-            found = violations(parse(line.form, dialect))
-            wrong = f"breaks the grammar of {dialect}: {found[0]}" if found and found[0].level == "grammar" else ""
+            broken = violations(parse(line.form, dialect))
+            wrong = f"breaks the grammar of {dialect}: {broken[0]}" if broken and broken[0].level == "grammar" else ""
         except FormulaError as error:
-            found, wrong = [], f"cannot be read as {dialect}: {error}"
+            broken, wrong = [], f"cannot be read as {dialect}: {error}"
         if wrong:
             message = f"the gold form {wrong}. Correct it, or use another dialect ({', '.join(DIALECTS)})"
             raise InputError(message, file=path, place=f"line {line.number}")
-        if found:
+        if broken:
             implausible.append(line.number)
     if not implausible:
         return []

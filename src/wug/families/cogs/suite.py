@@ -160,13 +160,13 @@ def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Seq
 def lines_by_group(items: Sequence[gold_file.GoldLine]) -> dict[str, NDArray[np.intp]]:
     """The lines of each group: all, lexical and structural, classes of SLOG, types in the order of the paper."""
     types = {name: place for place, name in enumerate(gold_file.KNOWN_TYPES)}
-    found: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for number in sorted(range(len(items)), key=lambda number: types.get(items[number].type, len(types))):
         for name, value in items[number].groups.items():
-            found.setdefault(f"{name}={value}", []).append(number)
-    ordered = sorted(found, key=lambda group: (not group.startswith("kind="), not group.startswith("class=")))
-    kinds = sorted(group for group in found if group.startswith("kind="))  # lexical before structural
-    return {"all": np.arange(len(items)), **{group: np.array(found[group]) for group in (*kinds, *ordered)}}
+            numbers.setdefault(f"{name}={value}", []).append(number)
+    ordered = sorted(numbers, key=lambda group: (not group.startswith("kind="), not group.startswith("class=")))
+    kinds = sorted(group for group in numbers if group.startswith("kind="))  # lexical before structural
+    return {"all": np.arange(len(items)), **{group: np.array(numbers[group]) for group in (*kinds, *ordered)}}
 
 
 def _violations(prediction: str, dialect: Dialect) -> list[str]:

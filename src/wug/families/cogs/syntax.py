@@ -67,10 +67,10 @@ class SyntaxSuite(GenerationSuite[GoldLine]):
                 same = sum(one == other for one, other in zip(given, target, strict=False))
                 yield Outcome(item, "tag_accuracy", same / max(len(given), len(target)), groups)
             elif self.dialect == "tree":
-                found, right = brackets(output), brackets(line.form) or Counter()
-                yield Outcome(item, "well_formed", found is not None, groups)
-                found = found or Counter()
-                overlap = (found & right).total(), found.total(), right.total()
+                predicted, right = brackets(output), brackets(line.form) or Counter()
+                yield Outcome(item, "well_formed", predicted is not None, groups)
+                predicted = predicted or Counter()
+                overlap = (predicted & right).total(), predicted.total(), right.total()
                 yield Outcome(item, "bracket_f1_macro", _f1([overlap]), groups)
                 for group in ("all", *(f"{name}={value}" for name, value in groups.items())):
                     counts[group].append(overlap)
@@ -84,7 +84,7 @@ class SyntaxSuite(GenerationSuite[GoldLine]):
 
 def brackets(tree: str) -> Brackets | None:
     """The phrases of a bracketed tree, without its part-of-speech tags, as evalb counts them; None if it is not one."""
-    found: Brackets = Counter()
+    phrases: Brackets = Counter()
     open_nodes: list[tuple[str, int]] = []
     tokens, words, tags = tree.split(), 0, set[int]()
     for place, token in enumerate(tokens):
@@ -100,12 +100,12 @@ def brackets(tree: str) -> Brackets | None:
             if words - start == 1 and start not in tags:
                 tags.add(start)
             else:
-                found[label, start, words] += 1
+                phrases[label, start, words] += 1
         elif not open_nodes:
             return None
         elif tokens[place - 1] != "(":
             words += 1
-    return found if tokens and not open_nodes else None
+    return phrases if tokens and not open_nodes else None
 
 
 def recognise_syntax(text: str) -> SyntaxDialect | None:

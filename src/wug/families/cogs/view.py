@@ -97,13 +97,13 @@ def line_types(result: Result) -> dict[str, LineType]:
     there = dict.fromkeys(
         e.group.removeprefix("type=") for e in result.estimates if e.metric == PRIMARY and e.group.startswith("type=")
     )
-    found = [
+    known_types = [
         (name, LineType(*(str(given.get(key) or "") for key in LineType._fields)))
         for name, given in known.items()
         if name in there
     ]
-    ordered = dict(sorted(found, key=lambda one: one[1].kind == "structural"))
-    return ordered | {name: LineType("", OTHER_TYPES if found else "") for name in there if name not in ordered}
+    ordered = dict(sorted(known_types, key=lambda item: item[1].kind == "structural"))
+    return ordered | {name: LineType("", OTHER_TYPES if known_types else "") for name in there if name not in ordered}
 
 
 def type_table(result: Result, types: Mapping[str, LineType]) -> page.TablePart | None:
@@ -115,19 +115,19 @@ def type_table(result: Result, types: Mapping[str, LineType]) -> page.TablePart 
     columns = tuple(metric for metric in COLUMNS if any(metric in row for row in cells.values()))
     if len(types) < 2 or not columns:
         return None
-    whole = {**TOTALS, "macro=types": "mean of the types"}
+    totals = {**TOTALS, "macro=types": "mean of the types"}
     groups: dict[str, list[page.TablePartRow]] = {}
     for name, kind in types.items():
         head = page.TableCell(name, small=kind.title, about=Filter(PRIMARY, value="false", group=("type", name)))
         heading = ": ".join(part for part in (kind.kind.capitalize(), kind.section) if part)
         groups.setdefault(heading, []).append(_row(head, cells.get(f"type={name}", {}), columns))
-    first = tuple(_row(page.TableCell(name), cells[group], columns) for group, name in whole.items() if group in cells)
+    first = tuple(_row(page.TableCell(name), cells[group], columns) for group, name in totals.items() if group in cells)
     heads = (
         page.TableColumn("type"),
         page.TableColumn("n", numeric=True),
         *(page.TableColumn(plain(c), numeric=c != columns[0]) for c in columns),
     )
-    rows = (("", first), *((heading, tuple(found)) for heading, found in groups.items()))
+    rows = (("", first), *((heading, tuple(rows_of_type)) for heading, rows_of_type in groups.items()))
     return page.TablePart("types", "Type by type", heads, rows, style="types")
 
 
@@ -141,9 +141,9 @@ def type_figure(result: Result, types: Mapping[str, LineType]) -> page.Figure | 
     points: list[charts.Point] = []
     for group, (name, heading) in places.items():
         for metric in series:
-            if (found := rows.get((group, metric))) is not None:
+            if (estimate := rows.get((group, metric))) is not None:
                 of = plain(metric) if len(series) > 1 else ""
-                dot = point(format_estimate(result, found), name=name, series=of, group=heading)
+                dot = point(format_estimate(result, estimate), name=name, series=of, group=heading)
                 points.append(dot._replace(about=group if "=" in group else ""))
     if len(types) < 2 or not points:
         return None
@@ -151,7 +151,7 @@ def type_figure(result: Result, types: Mapping[str, LineType]) -> page.Figure | 
     authors = (
         "Kim and Linzen (2020)" if any(kind.section[:1].isdigit() for kind in types.values()) else "Li et al. (2023)"
     )
-    several = "match" if len(series) > 1 else ""
+    series_are = "match" if len(series) > 1 else ""
     return dots(
         "types",
         "Matches by type",
@@ -159,7 +159,7 @@ def type_figure(result: Result, types: Mapping[str, LineType]) -> page.Figure | 
         note=f"{note} Types as {authors} group them." if published else note,
         what="share of lines",
         first="type",
-        series=several,
+        series=series_are,
     )
 
 
@@ -171,10 +171,10 @@ def short(name: str) -> str:
     return plain(label)
 
 
-def _row(head: page.TableCell, found: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> page.TablePartRow:
-    n = next(iter(found.values())).n if found else 0
-    first = page.TableCell(shown=found[columns[0]]) if columns[0] in found else page.TableCell("–")
-    rest = (page.TableCell(found[metric].text if metric in found else "–") for metric in columns[1:])
+def _row(head: page.TableCell, estimates: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> page.TablePartRow:
+    n = next(iter(estimates.values())).n if estimates else 0
+    first = page.TableCell(shown=estimates[columns[0]]) if columns[0] in estimates else page.TableCell("–")
+    rest = (page.TableCell(estimates[metric].text if metric in estimates else "–") for metric in columns[1:])
     return page.TablePartRow((head, page.TableCell(f"{n:,}"), first, *rest))
 
 
@@ -203,7 +203,7 @@ def errors_of(outcome: Outcome) -> list[str]:
 
 def error_figure(outcomes: Sequence[Outcome]) -> page.Figure | None:
     """The share of wrong lines with each kind of error; None if no line has kinds."""
-    wrong = [found for outcome in outcomes if outcome.value is False and (found := errors_of(outcome))]
+    wrong = [kinds for outcome in outcomes if outcome.value is False and (kinds := errors_of(outcome))]
     if not wrong:
         return None
     counts = Counter(error for errors in wrong for error in dict.fromkeys(errors))

@@ -293,12 +293,12 @@ def answer_rows(
 ) -> Iterator[Row]:
     """Outcomes of free answers, one per carrier of each item."""
     for item, written, detail in zip(items, answers, details, strict=True):
-        shown = {"lemma": item.lemma, "forms": item.best(TOP[-1]), "answers": list(written), **detail}
+        shared_detail = {"lemma": item.lemma, "forms": item.best(TOP[-1]), "answers": list(written), **detail}
         for carrier, answer in enumerate(written, 1):
             groups = {**item.groups, **({"carrier": str(carrier)} if len(written) > 1 else {})}
             for k in TOP:
                 right = answer in item.best(k) if item.best(1) else None
-                about = {**shown, "answer": answer} if k == 1 else {}
+                about = {**shared_detail, "answer": answer} if k == 1 else {}
                 yield Outcome(item.item, f"exact_match@{k}", right, groups, about)
     yield from _regular_rates(
         [

@@ -28,8 +28,8 @@ def read_scores(path: Path) -> list[tuple[str, str, float, str]]:
     first = next(iter(read_lines(path)), "")
     columns = set(header_of(first))
     column = next((name for name in SCORE_COLUMNS if name in columns), "score")
-    named = {"lemma", "form", column} <= columns
-    table = read_table(path, header=() if named else ("lemma", "form", "tag", column), quoted="\t" not in first)
+    has_header = {"lemma", "form", column} <= columns
+    table = read_table(path, header=() if has_header else ("lemma", "form", "tag", column), quoted="\t" not in first)
     rows, problems = [], table.problems
     for record in table.records:
         lemma, form, text = (plain(record.fields.get(name)) for name in ("lemma", "form", column))
@@ -63,8 +63,9 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
         values: list[float] = []
         for form in item.forms:
             key = _key(item, form)
-            known_scores = scores.get(key, [])
-            used_scores = known_scores if as_merge else known_scores[used[key] : used[key] + 1] if known_scores else []
+            used_scores = scores.get(key, [])
+            if not as_merge:
+                used_scores = used_scores[used.get(key, 0) :][:1]
             if not used_scores:
                 problems.error("", f"no score for {form.symbols!r} of {item.symbols!r} ({form.place})")
                 continue

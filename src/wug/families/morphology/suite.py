@@ -18,6 +18,7 @@ from wug.families.morphology.formats import individual_ratings
 from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
+from wug.formatting import listed
 from wug.types import Chat, ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
 
 ElicitationMode = Literal["continuation", "infill", "source", "answer", "file"]
@@ -132,7 +133,7 @@ class MorphologySuite(ItemSuite[WugItem]):
             questions = [question for item in self.items for question in self._questions(item)]
             if self.chat is None:
                 return questions
-            chats = [_with_question(self.chat, one.text) for one in questions]
+            chats = [_with_question(self.chat, question.text) for question in questions]
             return [Request("", chat=chat, generate=MAX_ANSWER_TOKENS) for chat in chats]
         return [request for item in self.items for request in self._requests(item)]
 
@@ -146,8 +147,7 @@ class MorphologySuite(ItemSuite[WugItem]):
             yield from measures.answer_ceiling(answers)
         warnings = [str(problem) for problem in self.parsed.problems if problem.level == "warning"]
         if real := self.elicitation_options.real_words:
-            shown = ", ".join(sorted(real)[:5])
-            warnings.append(f"{len(real)} of the forms are words of the lexicon: {shown}{', …' * (len(real) > 5)}")
+            warnings.append(f"{len(real)} of the forms are words of the lexicon: {listed(sorted(real))}")
         yield from map(Notice, (*self.notices, *warnings))
 
     def _questions(self, item: WugItem) -> list[Source]:
@@ -243,9 +243,9 @@ class MorphologySuite(ItemSuite[WugItem]):
         spread = [pstdev(column) for column in zip(*rows, strict=True)]
         carriers = carriers_of(item, self.elicitation_options.carriers)
         detail: dict[str, Any] = {"carrier": carriers[0].replace("{lemma}", item.lemma), "spread": spread}
-        several = len(rows) > 1
+        by_carrier = len(rows) > 1
         return measures.ScoredItem(
-            item, means, detail if several else {"carrier": detail["carrier"]}, tuple(rows) if several else ()
+            item, means, detail if by_carrier else {"carrier": detail["carrier"]}, tuple(rows) if by_carrier else ()
         )
 
 
@@ -274,10 +274,10 @@ def first_word(answer: str, item: WugItem) -> str:
 
 def _score(request: Request, scored: Scored, normalise: str) -> float | None:
     start, end = request.span or (0, len(request.text) + 1)
-    if any(value is None for value in scored.logprobs[scored.slice(start, end)]) or not _tokens(request, scored):
-        whole = request.span is None  # the first token of a sentence may have no probability
-        if not whole or len(scored.logprobs) < 2:
-            return None
+    missing = any(value is None for value in scored.logprobs[scored.slice(start, end)]) or not _tokens(request, scored)
+    # The first token of a sentence may have no probability.
+    if missing and (request.span is not None or len(scored.logprobs) < 2):
+        return None
     total = scored.logprob(start, end)
     match normalise:
         case "token":

@@ -51,13 +51,13 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
         return {}
     split = read_options(OPTIONS, options, "pcfgset")["split"]
     read = {(file.parent, files.base_name(file)) for test in files.find_tests(folder, split) for file in test.files}
-    every = (
+    candidates = (
         file
         for file in sorted(folder.rglob("*"))
         if re.search(r"\.(src|tgt|tsv)(\.gz)?$", file.name) and file.is_file()
     )
     reasons = {}
-    for file in every:
+    for file in candidates:
         if not file.name.endswith((".tsv", ".tsv.gz")) or files.looks_unrolled(head_of(file)):
             name = files.base_name(file).removeprefix("unrolled_")
             why = f"run with -S split={name}" if name in files.SPLITS else "not the name of a test file"
@@ -106,11 +106,11 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     """Every problem in the test, dev and train sets of a folder, in one of them, or in one file."""
     chosen = read_options(OPTIONS, options or {}, "pcfgset")["split"]
     splits = [chosen] if options else files.SPLITS
-    every = {test.files: test for split in splits for test in files.find_tests(path, split)}
-    if not every:
+    tests = {test.files: test for split in splits for test in files.find_tests(path, split)}
+    if not tests:
         raise InputError("no test.src, unrolled_test.tsv or the like", file=path)
     problems: list[Problem] = []
-    for paths, test in every.items():
+    for paths, test in tests.items():
         folder = paths[0].parent
         inside = path.is_dir() and folder != path
         lead = f"{folder.relative_to(path).as_posix()}/" if inside else ""

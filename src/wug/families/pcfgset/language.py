@@ -155,14 +155,14 @@ class Expression(NamedTuple):
     def results(self) -> tuple[Symbols, ...]:
         """The result of each step."""
         results: list[Symbols] = []
-        together = 0
+        total = 0
         for function, arguments in self.steps:
             result = apply(function, [results[part] if isinstance(part, int) else part for part in arguments])
             results.append(result)
-            together += len(result)
+            total += len(result)
             if len(result) > MAX_SYMBOLS:
                 raise InputError(f"its meaning has more than {MAX_SYMBOLS:,} symbols: {self._shown}")
-            if together > MAX_TOTAL_SYMBOLS:
+            if total > MAX_TOTAL_SYMBOLS:
                 steps = f"the {len(self.steps):,} steps of its meaning"
                 raise InputError(f"{steps} have more than {MAX_TOTAL_SYMBOLS:,} symbols together: {self._shown}")
         return tuple(results)

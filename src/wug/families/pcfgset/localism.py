@@ -123,9 +123,9 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
             for n, sample in enumerate(self.items)
             if sample.may_be_cut_off(wholes[n]) and sample.may_be_cut_off(steps[n][-1])
         ]
-        whole = generate([self.items[n].source for n in both])
-        last = generate([self.items[n].step_source(len(steps[n]) - 1, steps[n]) for n in both])
-        for n, *answers in zip(both, whole, last, strict=True):
+        whole_outputs = generate([self.items[n].source for n in both])
+        last_outputs = generate([self.items[n].step_source(len(steps[n]) - 1, steps[n]) for n in both])
+        for n, *answers in zip(both, whole_outputs, last_outputs, strict=True):
             wholes[n], steps[n][-1] = answers
 
 
@@ -207,18 +207,18 @@ def _sample(block: Sequence[tuple[int, str]], item: str, path: Path) -> Unrolled
         steps.append(step)
         unused.add(count - 1)
     try:
-        whole = parse(source)
-        whole.meaning()
+        expression = parse(source)
+        expression.meaning()
     except InputError as refused:
         raise InputError(source_error(refused, path, number).message, place=place) from None
     if (error := target_error(target, path, number)) is not None:
         raise InputError(error.message, place=place)
     if texts[-1:] != [source] or len(unused) > 1:
-        shown = texts[-1] if texts else "there are none"
-        raise InputError(f"the steps do not make up this source\n    steps {shown}\n    whole {source}", place=place)
+        unrolled = texts[-1] if texts else "there are none"
+        raise InputError(f"the steps do not make up this source\n    steps {unrolled}\n    whole {source}", place=place)
     if target != before:
         raise InputError(f"the target is {target}, but that of the last step is {before}", place=place)
-    return UnrolledSource(item, Expression(whole.words, tuple(steps), len(steps) - 1), target)
+    return UnrolledSource(item, Expression(expression.words, tuple(steps), len(steps) - 1), target)
 
 
 def _step(source: str, unused: set[int]) -> FunctionStep | None:

@@ -108,13 +108,13 @@ def sample(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A sample: its tree, and the two answers that should be equal."""
     outcome = page.carrier(judgements, "answer")
     steps = steps_of(outcome)
-    target, whole = (str(outcome.detail.get(key) or "") for key in ("target", "answer"))
+    target, answer = (str(outcome.detail.get(key) or "") for key in ("target", "answer"))
     last = str(steps[-1].get("answer") or "") if steps else ""
-    ours, theirs = marked(last, whole)
+    ours, theirs = marked(last, answer)
     lines = (
         common.line("target", target),
         common.judged("step by step", ours, right=last == target),
-        common.judged("as a whole", theirs, right=whole == target),
+        common.judged("as a whole", theirs, right=answer == target),
     )
     first = dict.fromkeys(_function(step) for step in steps if step.get("diverges"))
     note = f"first wrong: {', '.join(first)}" if first else "every step is right"
@@ -142,11 +142,11 @@ def steps_of(outcome: Outcome) -> Sequence[Mapping[str, Any]]:
 def _preorder(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int | str, int]]:
     """Every step and string with its depth, from the whole down, as far as it can be shown."""
     waiting: list[tuple[int | str, int]] = [(len(steps) - 1, 1)]
-    shown = 0
-    while waiting and shown <= MAX_NODES:
+    count = 0
+    while waiting and count <= MAX_NODES:
         part, depth = waiting.pop()
         yield part, depth
-        shown += 1
+        count += 1
         if isinstance(part, int):
             below = [
                 part_below

@@ -124,7 +124,7 @@ def _fillers(every: list[str], count: int) -> Parts:
     known = _without_turn(every, "around right")
     unknown = [f"{verb} around right" for verb in _moves() if verb not in FILLERS[:count]]
     return _split(known, lambda command: _has(command, unknown))[0], [
-        one for one in known if _has(one, ["jump around right"])
+        command for command in known if _has(command, ["jump around right"])
     ]
 
 

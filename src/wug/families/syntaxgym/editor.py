@@ -287,7 +287,7 @@ def _locate_in_items(where: str, message: str, items: Sequence[Mapping[str, Any]
             names = [condition["condition_name"].strip() for condition in item["conditions"]]
             row = names.index(match["condition"]) if match["condition"] in names else None
             region = None if match["region"] is None else int(match["region"]) - 1
-        if region is None and (named := re.match(r"region (\d+) is ", message)):
-            region = int(named[1]) - 1
+        if region is None and (region_match := re.match(r"region (\d+) is ", message)):
+            region = int(region_match[1]) - 1
         return CellLocation(item=index, row=row, region=region)
     return CellLocation()

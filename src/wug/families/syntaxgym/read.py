@@ -169,8 +169,8 @@ def _items(listed: object, regions: Mapping[int, str] | None, problems: ProblemL
 def _item(raw: object, entry: str, regions: Mapping[int, str] | None, problems: ProblemList) -> SuiteItem:
     fields = _object(raw, entry, "item_number and conditions")
     number: Any = fields.get("item_number")
-    whole = isinstance(number, int) and not isinstance(number, bool)
-    if not whole and not (isinstance(number, str) and number.strip() and _encodable(number)):
+    numbered = isinstance(number, int) and not isinstance(number, bool)
+    if not numbered and not (isinstance(number, str) and number.strip() and _encodable(number)):
         raise _wrong(fields, "item_number", "a whole number", entry)
     place, conditions = f"item {number}", fields.get("conditions")
     if not isinstance(conditions, list) or not conditions:

@@ -74,10 +74,10 @@ class SuiteTable(NamedTuple):
         regions = [name or number for number, name in self.document["region_meta"].items()]
         what = "a wide table" if self.layout == "wide" else "a table with one row per region"
         counts = f"{plural(conditions, 'condition')} × {plural(len(items), 'item')}"
-        named = listed((shortened(name, 40) for name in regions), MAX_LISTED_REGIONS)
+        names = listed((shortened(name, 40) for name in regions), MAX_LISTED_REGIONS)
         left_out = f" (left out: {', '.join(self.left_out)})" if self.left_out else ""
         predictions = plural(len(self.document["predictions"]), "prediction")
-        understood = f"read as {what}: {counts}, regions {named}{left_out}; {predictions}"
+        understood = f"read as {what}: {counts}, regions {names}{left_out}; {predictions}"
         if self.layout == "long" or not items:
             return understood
         first = items[0]["conditions"][0]["regions"]
@@ -172,8 +172,8 @@ def _long(columns: TableColumns, rows: Sequence[TableRow], problems: ProblemList
         if not any(field.strip() for field in fields):
             continue
         if not _WHOLE.match(region_number):
-            shown = shortened(row["region_number"], 60)
-            problems.error(f"line {line}", f"region_number must be a whole number, not {shown!r}")
+            number = shortened(row["region_number"], 60)
+            problems.error(f"line {line}", f"region_number must be a whole number, not {number!r}")
             continue
         region_name = row.get("region_name", "")
         if regions.setdefault(region_number, region_name) != region_name:
@@ -188,10 +188,10 @@ def _long(columns: TableColumns, rows: Sequence[TableRow], problems: ProblemList
 
 def _candidates(columns: TableColumns, rows: Sequence[TableRow]) -> list[int]:
     """The columns that may be regions, without the empty ones that spreadsheets leave."""
-    named = {index for index, name in enumerate(columns.names) if name}
+    named_columns = {index for index, name in enumerate(columns.names) if name}
     filled = {index for index in range(len(columns.names)) if any(fields[index].strip() for _, fields in rows)}
     known = {index for index, name in enumerate(columns.names) if name.lower() in (*ITEM, *CONDITION)}
-    return sorted((named | filled) - known)
+    return sorted((named_columns | filled) - known)
 
 
 def _called(columns: TableColumns, index: int) -> str:

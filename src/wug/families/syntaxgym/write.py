@@ -118,13 +118,13 @@ def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
     } - _FORMULA
     if others:
         lost.append(f"a table cannot store these fields of predictions: {', '.join(sorted(others))}")
-    kept = set(_shared_texts(r for item in suite.items for c in item.conditions for r in c.regions))
+    stored = set(_shared_texts(r for item in suite.items for c in item.conditions for r in c.regions))
     extras = set(suite.extra)
     for item in suite.items:
         extras |= item.extra.keys()
         for condition in item.conditions:
             extras |= condition.extra.keys()
-            extras |= {key for region in condition.regions for key in region.extra if key not in kept}
+            extras |= {key for region in condition.regions for key in region.extra if key not in stored}
     if extras:
         lost.append(f"a table cannot store these fields: {', '.join(sorted(extras))}")
     return lost

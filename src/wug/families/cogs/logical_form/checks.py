@@ -304,17 +304,17 @@ def _unknown(term: Term, dialect: Dialect) -> Violation:
 
 
 def _odd_argument(term: Term, argument: str, dialect: Dialect) -> Violation:
-    shown, whole = _name(argument, dialect), render_term(term, dialect)
+    name, text = _name(argument, dialect), render_term(term, dialect)
     if kind_of(argument) == "zero-padded":
-        return Violation("zero-padded", f"the index of `{shown}` in `{whole}` has a leading zero")
-    return Violation("argument", f"`{shown}` is not allowed there in `{whole}`")
+        return Violation("zero-padded", f"the index of `{name}` in `{text}` has a leading zero")
+    return Violation("argument", f"`{name}` is not allowed there in `{text}`")
 
 
 def _astray(term: Term, index: str, expected: str, known: bool, dialect: Dialect) -> Violation:
-    shown, whole = _name(index, dialect), render_term(term, dialect)
+    name, text = _name(index, dialect), render_term(term, dialect)
     if known:
-        return Violation("target", f"`{shown}` in `{whole}` is not a {expected}")
-    return Violation("unbound", f"`{shown}` in `{whole}` is not introduced by a noun or a verb")
+        return Violation("target", f"`{name}` in `{text}` is not a {expected}")
+    return Violation("unbound", f"`{name}` in `{text}` is not introduced by a noun or a verb")
 
 
 def _two_words(index: str, first: str, second: str, dialect: Dialect) -> Violation:

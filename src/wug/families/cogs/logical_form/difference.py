@@ -206,11 +206,11 @@ def _changes(first: _Piece, second: _Piece) -> tuple[str, ...]:
     word, role, *arguments = first.features
     other_word, other_role, *other_arguments = second.features
     differing = [(a, b) for a, b in zip(arguments, other_arguments, strict=True) if a != b]
-    named = [a[:1].isupper() or b[:1].isupper() for a, b in differing]
+    are_names = [a[:1].isupper() or b[:1].isupper() for a, b in differing]
     present_kinds = {
-        "index": not all(named),
+        "index": not all(are_names),
         "role": role != other_role,
-        "name": word != other_word or any(named),
+        "name": word != other_word or any(are_names),
         "definiteness": first.definite != second.definite,
     }
     return tuple(kind for kind, present in present_kinds.items() if present)
@@ -228,8 +228,8 @@ def _out_of_order(positions: Iterable[int]) -> set[int]:
         at = bisect_left(tails, position)
         before[position] = tails[at - 1] if at else None
         tails[at : at + 1] = [position]
-    kept, last = set(), tails[-1] if tails else None
+    in_order, last = set(), tails[-1] if tails else None
     while last is not None:
-        kept.add(last)
+        in_order.add(last)
         last = before[last]
-    return before.keys() - kept
+    return before.keys() - in_order

@@ -30,16 +30,16 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
     bits: dict[str, int] = {}
     for position, token in enumerate(first):
         bits[token] = bits.get(token, 0) | 1 << position
-    every, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
+    all_bits, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
     # Bit i: whether distances grow (rises) or shrink (falls) by one from row i to the next of the present column.
-    rises, falls, distance = every, 0, len(first)
+    rises, falls, distance = all_bits, 0, len(first)
     for token in second:
         same = bits.get(token, 0)
         diagonal = (((same & rises) + rises) ^ rises) | same | falls
-        grown, shrunk = falls | ~(diagonal | rises) & every, rises & diagonal
+        grown, shrunk = falls | ~(diagonal | rises) & all_bits, rises & diagonal
         distance += bool(grown & last) - bool(shrunk & last)
-        grown, shrunk = (grown << 1 | 1) & every, shrunk << 1 & every
-        rises, falls = shrunk | ~(diagonal | grown) & every, grown & diagonal
+        grown, shrunk = (grown << 1 | 1) & all_bits, shrunk << 1 & all_bits
+        rises, falls = shrunk | ~(diagonal | grown) & all_bits, grown & diagonal
     return distance
 
 
@@ -91,6 +91,9 @@ def score_tokens(gold: list[str], prediction: list[str], dialect: Dialect, *, sa
             form = None
     if form is not None and not is_well_formed(form):
         form = None
+    predicted_bags = _NOTHING
+    if form is not None:
+        predicted_bags = gold_bags if exact else bags(form)
     return FormScores(
         exact_match_string=same,
         exact_match=exact,
@@ -100,7 +103,7 @@ def score_tokens(gold: list[str], prediction: list[str], dialect: Dialect, *, sa
         semantic_match=form is not None and (exact or equivalent(gold_form, form)),
         edit_distance=0 if exact else edit_distance(gold, prediction),
         longest=max(len(gold), len(prediction)),
-        counts=_count_overlap(gold_bags, _NOTHING if form is None else gold_bags if exact else bags(form)),
+        counts=_count_overlap(gold_bags, predicted_bags),
     )
 
 

@@ -77,11 +77,11 @@ class _Gains(NamedTuple):
         return earned + sum(n for (v, u), n in with_others.items() if names.get(v) == u) if with_others else earned
 
     def score(self, names: IndexMap) -> int:
-        alone = sum(self.single[v][u] for v, u in names.items())
-        together = sum(
+        singles = sum(self.single[v][u] for v, u in names.items())
+        pairs = sum(
             n for pair in names.items() for (v, u), n in self.paired.get(pair, _NOTHING).items() if names.get(v) == u
         )
-        return alone + together // 2
+        return singles + pairs // 2
 
 
 _NOTHING: Counter[tuple[str, str]] = Counter()

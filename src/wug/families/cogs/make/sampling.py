@@ -140,9 +140,9 @@ class ClauseSampler:
         chance = self.random.random()
         if role != "theme":
             return "names" if chance < 0.5 else "people"
-        if frame in ("transitive", "unaccusative"):
-            return "names" if chance < 0.18 else "people" if chance < 0.4 else "things"
-        return "things"
+        if frame not in ("transitive", "unaccusative") or chance >= 0.4:
+            return "things"
+        return "names" if chance < 0.18 else "people"
 
     def _fresh(self, kind: str) -> str:
         words = self.lexicon.names if kind == "names" else self.lexicon.nouns[kind]

@@ -96,8 +96,8 @@ def _substitutivity(plan: DataPlan) -> Files:
     corpus_lines, random = _corpus(plan), Random(plan.seed)
     both = tests.synonym_pairs(corpus_lines["test"], random, plan.per_function)
     test = _pair("test", [sample for sample, _ in both]) | _pair("test_twin", [twin for _, twin in both])
-    every = [sample for samples in corpus_lines.values() for sample in samples]
-    strings = corpus.Strings(random, corpus.strings_of(every))
+    samples = [sample for samples in corpus_lines.values() for sample in samples]
+    strings = corpus.Strings(random, corpus.strings_of(samples))
     conditions = {
         "equally_distributed": tests.equally_distributed(corpus_lines["train"], random),
         "primitive": tests.primitive(corpus_lines["train"], strings, random),

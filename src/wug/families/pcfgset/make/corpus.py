@@ -78,8 +78,8 @@ def read_table(path: Path) -> DepthLengthTable:
         rows[cell] = weight
     if not any(rows.values()):
         raise InputError("the table is empty. Write lines of depth, length and count, separated by tabs", file=path)
-    kept = sorted((cell, weight) for cell, weight in rows.items() if weight > 0)
-    return DepthLengthTable(tuple(kept))
+    weighted = sorted((cell, weight) for cell, weight in rows.items() if weight > 0)
+    return DepthLengthTable(tuple(weighted))
 
 
 def _row(line: str, path: Path, number: int) -> tuple[DepthLength, float]:

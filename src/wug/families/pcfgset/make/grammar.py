@@ -238,15 +238,15 @@ class FunctionNames:
 
     def dealt(self, shape: Shape, random: Random) -> Shape:
         """The shape with a new name of the same arity for each function."""
-        named = list(shape)
+        renamed = list(shape)
         before = [""]
         for at, arguments in reversed(_arguments(shape)):
             position = before.pop()
             if not arguments:
                 continue
-            name = named[at] = self._deal((position, len(arguments)), arguments, random)
+            name = renamed[at] = self._deal((position, len(arguments)), arguments, random)
             before += [f"{name} ,", name] if len(arguments) == 2 else [name]
-        return named
+        return renamed
 
     def _deal(self, position: FunctionPosition, arguments: Sequence[int], random: Random) -> str:
         left = self._left.setdefault(position, [])

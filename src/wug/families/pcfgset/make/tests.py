@@ -171,8 +171,8 @@ def _growing_source(function: str, size: int, strings: Strings, random: Random) 
     if function in language.UNARY:
         return f"{function} {growing}"
     other = strings.new(random.randint(2, 5))
-    kept = {"remove_first": 1, "remove_second": 0}
-    is_second = kept[function] if function in kept else random.randint(0, 1)
+    kept_argument = {"remove_first": 1, "remove_second": 0}
+    is_second = kept_argument[function] if function in kept_argument else random.randint(0, 1)
     return f"{function} {other} , {growing}" if is_second else f"{function} {growing} , {other}"
 
 

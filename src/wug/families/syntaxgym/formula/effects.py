@@ -26,8 +26,10 @@ class PredictedEffect(NamedTuple):
         """Whether it is a difference of differences of four conditions, as in a 2×2 design."""
         left, right = self.relation.left, self.relation.right
         if left == Number(0) or right == Number(0):
-            whole = right if left == Number(0) else left
-            left, right = (whole.left, whole.right) if _is_difference(whole) else (whole, whole)
+            difference = right if left == Number(0) else left
+            if not _is_difference(difference):
+                return False
+            left, right = difference.left, difference.right
         if not (_is_difference(left) and _is_difference(right)):
             return False
         cells = [_conditions(side) for both in (left, right) for side in (both.left, both.right)]

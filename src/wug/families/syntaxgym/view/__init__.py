@@ -128,24 +128,24 @@ LOOKED_AT, MARGINS = 1000, 300
 
 def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
     """A card for each prediction, by every metric."""
-    for shown in headlines(result):
-        if (prediction := prediction_of(shown.metric)) is None:
+    for estimate in headlines(result):
+        if (prediction := prediction_of(estimate.metric)) is None:
             continue
         formula: Mapping[str, Any] = dict(enumerate(result.meta.get("formulas") or ())).get(prediction.index, {})
         source = str(formula.get("source") or "")
         text = str(formula.get("canonical") or source)
-        counts = rows.tally(shown.metric)
+        counts = rows.tally(estimate.metric)
         yield page.PredictionCard(
             title=prediction.title,
-            metric=shown.metric,
-            shown=shown,
-            reading=shown.reading or str(formula.get("english") or ""),
+            metric=estimate.metric,
+            shown=estimate,
+            reading=estimate.reading or str(formula.get("english") or ""),
             formula=text,
             source=source if "".join(source.split()) != "".join(text.split()) else "",
             passed=counts["true"],
             failed=counts["false"],
             conditions=tuple(dict.fromkeys(str(condition) for _, condition in _atoms(formula))),
-            margins=tuple(_margins(rows, shown.metric)),
+            margins=tuple(_margins(rows, estimate.metric)),
         )
 
 

@@ -53,15 +53,15 @@ def conditions(outcome: Outcome) -> Conditions:
 def measured(rows: Rows, *, limit: int | None = None) -> dict[str, Conditions]:
     """The sentences of every item, or of the first `limit`."""
     outcomes = rows.each(Filter(SUMMARY), keys=("conditions",), limit=limit)
-    return {row.outcome.item: shown for row in outcomes if (shown := conditions(row.outcome))}
+    return {row.outcome.item: sentences for row in outcomes if (sentences := conditions(row.outcome))}
 
 
 def names_of(result: Result, items: Iterable[Conditions]) -> dict[int, str]:
     """Names by number, for every region that is named or occurs."""
     named_regions = result.meta.get("regions") or {}
-    named = {int(region): str(name) for region, name in named_regions.items() if str(region).isdecimal()}
+    names = {int(region): str(name) for region, name in named_regions.items() if str(region).isdecimal()}
     met = {region.number for item in items for regions in item.values() for region in regions}
-    return {region: named.get(region, "") for region in sorted(named.keys() | met)}
+    return {region: names.get(region, "") for region in sorted(names.keys() | met)}
 
 
 def metric_of(result: Result) -> str:
@@ -226,11 +226,11 @@ def item_note(sentences: Conditions, marked: Collection[int]) -> str:
 
 def result_note(items: Iterable[Conditions], marked: Collection[int]) -> str:
     """For how many items a compared region is split differently; empty if for none."""
-    every = list(items)
-    split = sum(bool(split_regions(sentences, marked)) for sentences in every)
+    by_item = list(items)
+    split = sum(bool(split_regions(sentences, marked)) for sentences in by_item)
     if not split:
         return ""
     return (
-        f"In {split:,} of {plural(len(every), 'item')}, a compared region has more tokens in one condition than in "
+        f"In {split:,} of {plural(len(by_item), 'item')}, a compared region has more tokens in one condition than in "
         "another. Its surprisal is that of all its tokens, so part of a difference may come from how words are split."
     )
