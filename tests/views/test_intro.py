@@ -1,0 +1,69 @@
+"""The first lines of the page of a result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from evaluating import cached
+from wug.evaluation.evaluate import evaluate
+from wug.evaluation.opening import builtin_suites, open_suites
+from wug.results.queries import rows_of
+from wug.types import Request, Scored, Token
+from wug.views.family_views import items_of
+from wug.views.intro import intro_of
+
+OWN_QUESTIONS = {
+    "wug_agreement_pp": "Is region 4 (verb) less surprising in sing_match than in sing_mismatch?",
+    "wug_plurals": "Does the model form the plural of new nouns?",
+    "localism": "Is the output for the whole the same as that of its parts, computed step by step?",
+    "wug_reflexives": "Does the model give the grammatical sentence a higher probability than the ungrammatical one?",
+}
+
+
+@dataclass
+class Model:
+    """What every model has."""
+
+    id: str = "standin/a@0"
+    options: Mapping[str, str] = field(default_factory=dict)
+    chunk: int = 1000
+
+
+class ShortWords(Model):
+    """A model to which longer words are less probable."""
+
+    def score(self, requests: Sequence[Request]) -> list[Scored]:
+        words = [re.finditer(r"\S+", request.text) for request in requests]
+        tokens = [[Token(word[0], *word.span(), -len(word[0]) / 7) for word in found] for found in words]
+        return [Scored.of(request.text, scored) for request, scored in zip(requests, tokens, strict=True)]
+
+
+class Echo(Model):
+    """A model that generates the source."""
+
+    def generate(self, sources: Sequence[str]) -> list[str]:
+        return list(sources)
+
+
+def question(name: str) -> str:
+    (suite,) = open_suites(name)
+    model = ShortWords() if suite.needs == "scores" else Echo()
+    (result,) = evaluate([suite.sample(3)], cached(model))
+    rows = rows_of(result)
+    return intro_of(result, rows, items_of(result, rows)).question
+
+
+@pytest.mark.parametrize("name", sorted(builtin_suites()))
+def test_every_shipped_suite_opens_with_a_question(name: str) -> None:
+    asked = question(name)
+    assert "?" in asked
+    assert asked[0].isupper()
+
+
+@pytest.mark.parametrize("name", OWN_QUESTIONS)
+def test_the_question_of_a_suite_comes_before_that_of_its_family(name: str) -> None:
+    assert question(name).startswith(OWN_QUESTIONS[name])
