@@ -108,7 +108,7 @@ class RaterMeans:
 
     def __init__(self, data: PeopleData) -> None:
         self.rated = data.rated
-        known: dict[str | int, int] = {}  # a response without a rater is one of its own
+        known: dict[str | int, int] = {}  # a response without a rater has a separate one
         names = (n if one.rater is None else one.rater for n, one in enumerate(data.responses))
         who = np.array([known.setdefault(name, len(known)) for name in names], np.int64)
         sides, width = 2 if data.rated else 1, len(known)
