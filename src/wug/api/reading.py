@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -17,6 +16,7 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.evaluate import build_result, build_signature
 from wug.evaluation.handle import ModelHandle
+from wug.evaluation.service import opened_cache
 from wug.families.reading import milliseconds, suite_of, view
 from wug.families.reading.analysis import MeasureFit, analyse, lag_effects
 from wug.families.reading.design import PredictorSet
@@ -280,8 +280,7 @@ def reading(
     uses, where = _as_tuple(options.pop("use", None)), _as_tuple(options.pop("where", None))
     allow_mismatch = bool(options.pop("allow_mismatch", False))
     parsed = settings({**as_text(options), "baseline": baseline}, _as_tuple(measure), where)
-    opened_cache = nullcontext() if cache is None else closing(Cache(user_path(cache)))
-    with opened_cache as outputs:
+    with opened_cache(None if cache is None else user_path(cache)) as outputs:
         result = run_reading(
             ReadingRequest(
                 table=table,

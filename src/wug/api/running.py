@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -18,7 +17,7 @@ from wug.errors import InputError, ModelError
 from wug.evaluation import inline_suites
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.request import Listener, RunEvent, RunReport, RunRequest
-from wug.evaluation.service import execute, resolve_suites
+from wug.evaluation.service import execute, opened_cache, resolve_suites
 from wug.evaluation.user_metrics import MetricCallable, MetricFunction, as_metric, find_metric
 from wug.files import refuse_surrogates, user_path
 from wug.tables import Table
@@ -148,13 +147,12 @@ def surprisal(
         ['The', 'keys']
     """
     from wug import texts as texts_layer
-    from wug.evaluation.cache import Cache
 
     if (texts is None) == (text is None):
         raise InputError("wug.surprisal() needs texts, or text=…, and not both")
     scored_texts = texts if text is None else _verbatim(text)
     handles = (m.opened for m in models_of(DEFAULT_SURPRISAL_MODEL if model is None else model))
-    with nullcontext() if cache is None else closing(Cache(user_path(cache))) as outputs:
+    with opened_cache(None if cache is None else user_path(cache)) as outputs:
         return texts_layer.surprisal(
             scored_texts,
             handles,

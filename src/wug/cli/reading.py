@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +88,7 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
     wug reading spr.csv --surprisals words.csv --measure rt --word word --text story --position zone
     """
     from wug.api.reading import run_reading
-    from wug.evaluation.cache import Cache
+    from wug.evaluation.service import opened_cache
 
     if len(tables) > 1:
         raise click.UsageError("name one table; join the files first")
@@ -98,8 +97,8 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
         from wug.views import charts
 
         charts.require(options["plot"])
-    cached = nullcontext() if options["no_cache"] else closing(Cache(options["cache"] or common.default_cache()))
-    with cached as cache, common.progress("scoring texts") as report:
+    cache_path = None if options["no_cache"] else options["cache"] or common.default_cache()
+    with opened_cache(cache_path) as cache, common.progress("scoring texts") as report:
         reading = run_reading(_request(path, columns, options, cache, report))
     _write_files(reading, options)
     hint = common.keep(reading.results, options["store_path"]) if options["save"] else None

@@ -92,8 +92,8 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     wug surprisal corpus.conllu --words given --model causal:gpt2 --model wug-lstm --format tsv
     """
     from wug.evaluation import model_patterns as patterns
-    from wug.evaluation.cache import Cache
     from wug.evaluation.opening import model_spec, open_model
+    from wug.evaluation.service import opened_cache
     from wug.texts import surprisal as surprisal_table
 
     form = common.resolve_format(form, output, format_suffixes()) or "table"
@@ -106,17 +106,14 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     model_options = options.pop("model_options")
     device = options.pop("device")
     path = options.pop("cache") or common.default_cache()
-    cache = None if options.pop("no_cache") else Cache(path)
-    common.log_paths(None, None if cache is None else cache.path)
+    cache_path = None if options.pop("no_cache") else path
+    common.log_paths(None, cache_path)
     common.say(f"loading {', '.join(models)}")
-    try:
+    with opened_cache(cache_path) as cache:
         specs = [model_spec(match.text, model_options, device) for match in patterns.expand(models)]
         opened = (open_model(spec) for spec in specs)
         with common.progress(f"reading {len(texts):,} texts") as tell:
             table = surprisal_table(texts, opened, cache=cache, progress=tell, **options)
-    finally:
-        if cache is not None:
-            cache.close()
     _deliver(table, form, output, raw=raw)
     if len(texts) > 1 and text == "line" and column is None:
         common.say(f"{len(texts):,} texts, one per line, each scored on its own (--text paragraph, --text file)")

@@ -144,7 +144,7 @@ def _runs_by_model(reader: RunReader, sweep: Sweep) -> dict[PlannedModel, Run]:
     return runs_by_model
 
 
-def _given(key: Any) -> tuple[tuple[str, str], ...]:
+def _given(key: str) -> tuple[tuple[str, str], ...]:
     """The options that the user gave to a run's model, from its key."""
     try:
         return tuple(sorted(json.loads(key)[1]["given"].items()))
