@@ -97,6 +97,12 @@ def test_pairs_with_the_same_sentences_have_the_same_responses(tmp_path: Path) -
     assert margins(read(twice, written(tmp_path / "human_responses.csv", MTURK))) == [0, 0]
 
 
+def test_pairs_with_one_name_have_the_responses_to_their_sentences(tmp_path: Path) -> None:
+    rows = pair("good three.", "bad three.", item="a") + pair("good one.", "bad one.", item="a")
+    suite = written(tmp_path / "pairs.jsonl", rows)
+    assert margins(read(suite, written(tmp_path / "human_responses.csv", MTURK))) == [1, 0]
+
+
 def test_ratings_give_the_difference_of_z_scores_over_all_ratings_of_a_rater(suite: Path, tmp_path: Path) -> None:
     # Mean 4, squares 4 + 4 + 0 + 0, sample SD √(8/3); item 9 is no pair, but x rated it: 4 / √(8/3) = √6.
     rows = "pair,who,type,r\n1,x,yes,6\n1,x,no,2\n9,x,yes,4\n9,x,no,4\n1,c,yes,5\n1,c,no,5\n"
@@ -215,6 +221,16 @@ def test_a_file_that_cannot_be_joined_is_refused_with_the_reason(
 def test_options_of_responses_need_responses(suite: Path) -> None:
     refused(wug("run", suite, "-S", "rater=who", "--no-save"), "rater is about people's responses: add people=FILE")
     assert "people: none.csv: no such file" in wug("check", suite, "-S", "people=none.csv").out
+
+
+def test_a_file_without_pairs_is_reported_as_such(tmp_path: Path) -> None:
+    path, empty = (
+        written(tmp_path / "human_responses.csv", MTURK),
+        written(tmp_path / "a.tsv", "pattern\tsent\tsent_alt\n"),
+    )
+    said = wug("check", empty, "-S", f"people={path}")
+    assert "the file has no pairs" in said.out
+    assert "Traceback" not in said.err
 
 
 def test_one_column_may_name_the_items_of_both_files(tmp_path: Path) -> None:

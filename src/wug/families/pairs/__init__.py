@@ -119,7 +119,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
     if not parsed.pairs and not problems:
         problems.error("", "the file has no pairs")
     try:
-        with_people(parsed.pairs, chosen)
+        with_people(parsed.pairs, chosen if parsed.pairs else {})
     except InputError as error:
         problems.error("people", str(error))
     aligned = _running_text(path, parsed.pairs)

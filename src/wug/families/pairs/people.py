@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
-
-import numpy as np
 
 from wug.errors import InputError
 from wug.families.pairs.pair import Pair
@@ -42,12 +41,12 @@ class JoinedPeople:
     signature: Mapping[str, str]
     notices: tuple[str, ...]
     means: RaterMeans
-    items: Mapping[str, int]
-    """The judged item of each pair, by the name of the pair."""
+    items: Mapping[_Key, int]
+    """The place of each judged item."""
 
     def ceilings(self, pairs: Iterable[Pair]) -> Iterator[Row]:
         """The reliability of the margins of some pairs, and the noise ceiling."""
-        yield from self.means.ceilings([self.items[pair.item] for pair in pairs if pair.item in self.items])
+        yield from self.means.ceilings({place for pair in pairs if (place := _place(pair, self.items)) is not None})
 
 
 def with_people(pairs: Sequence[Pair], options: Mapping[str, str]) -> tuple[Sequence[Pair], JoinedPeople | None]:
@@ -65,30 +64,31 @@ def with_people(pairs: Sequence[Pair], options: Mapping[str, str]) -> tuple[Sequ
         what = f"its format ({data.format}) has counts per paradigm and no items"
         raise InputError(f"{what}: there are no responses that can be joined to pairs", file=path)
     keys = [_key(item.good, item.bad) if item.good else item.name for item in data.items]
-    first: dict[_Key, int] = {}
-    merged = [first.setdefault(key, index) for index, key in enumerate(keys)]
-    found = ((pair.item, first.get(_key(pair.good, pair.bad), first.get(pair.item))) for pair in pairs)
-    items = {name: index for name, index in found if index is not None}
-    if not items:
+    items: dict[_Key, int] = {}
+    merged = [items.setdefault(key, index) for index, key in enumerate(keys)]
+    places = [_place(pair, items) for pair in pairs]
+    if set(places) == {None}:
         raise InputError(_no_match(keys[0], pairs[0]), file=path)
     means = RaterMeans(replace(data, responses=[one._replace(item=merged[one.item]) for one in data.responses]))
-    margins = means.human_margins()
-    joined = [pair._replace(human=_known(margins[items[pair.item]]) if pair.item in items else None) for pair in pairs]
+    margins = [None if math.isnan(margin) else margin for margin in means.human_margins().tolist()]
+    human = [None if place is None else margins[place] for place in places]
     notices = [*data.notices, *means.notices()]
-    if without := sum(pair.human is None for pair in joined):
+    if without := human.count(None):
         notices.append(f"{without:,} of {plural(len(pairs), 'pair')} without responses by people")
-    if unmatched := len(merged) - sum(map(set(items.values()).__contains__, merged)):
+    matched = set(places)
+    if unmatched := len(merged) - sum(place in matched for place in merged):
         notices.append(f"{unmatched:,} of {plural(len(merged), 'item')} of people's responses match no pair")
     signature = {"people": checksum(read_bytes(path)), **given}
+    joined = [pair._replace(human=margin) for pair, margin in zip(pairs, human, strict=True)]
     return joined, JoinedPeople(signature, tuple(notices), means, items)
+
+
+def _place(pair: Pair, items: Mapping[_Key, int]) -> int | None:
+    return items.get(_key(pair.good, pair.bad), items.get(pair.item))
 
 
 def _key(good: str, bad: str) -> _Key:
     return " ".join(good.split()), " ".join(bad.split())
-
-
-def _known(margin: np.float64) -> float | None:
-    return float(margin) if np.isfinite(margin) else None
 
 
 def _no_match(key: _Key, pair: Pair) -> str:
