@@ -29,6 +29,7 @@ from wug.results.sqlite import (
     describe,
     is_damage,
     make_private,
+    transaction,
 )
 
 APPLICATION_ID = 0x77756741
@@ -260,19 +261,12 @@ class Cache:
 
     def _write(self, model: bytes, name: str, blocks: Sequence[Block], replaced: Sequence[int]) -> list[int]:
         """Write blocks in place of others, and return their numbers."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(self._db):
             self._db.execute("INSERT OR IGNORE INTO models (key, name) VALUES (?, ?)", (model, name))
             (number,) = self._db.execute("SELECT id FROM models WHERE key = ?", (model,)).fetchone()
             self._db.executemany("DELETE FROM blocks WHERE id = ?", ((other,) for other in replaced))
             sql = "INSERT INTO blocks (model, keys, sizes, outputs, crc) VALUES (?, ?, ?, ?, ?) RETURNING id"
-            written = [int(self._db.execute(sql, (number, *block)).fetchone()[0]) for block in blocks]
-            self._db.execute("COMMIT")
-            return written
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
+            return [int(self._db.execute(sql, (number, *block)).fetchone()[0]) for block in blocks]
 
     def _open(self) -> sqlite3.Connection:
         if self.path is not None:
@@ -353,19 +347,15 @@ class Cache:
 
 def _create_tables(db: sqlite3.Connection) -> None:
     """Create the tables in a new file, or in one of an earlier version."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        if db.execute("PRAGMA user_version").fetchone() != (VERSION,):  # unless another process was faster
-            for table in ("answers", "blocks", "models"):
-                db.execute(f"DROP TABLE IF EXISTS {table}")
-            for statement in TABLES.split(";"):
-                db.execute(statement)
-            db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            db.execute(f"PRAGMA user_version={VERSION}")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
+    with transaction(db):
+        if db.execute("PRAGMA user_version").fetchone() == (VERSION,):  # another process was faster
+            return
+        for table in ("answers", "blocks", "models"):
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+        for statement in TABLES.split(";"):
+            db.execute(statement)
+        db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version={VERSION}")
 
 
 def _packed(model: bytes, rows: Sequence[tuple[bytes, bytes]]) -> list[Block]:

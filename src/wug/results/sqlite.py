@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SIDECAR_SUFFIXES = ("-wal", "-shm")
@@ -33,6 +33,19 @@ class Connection(sqlite3.Connection):
     def __del__(self) -> None:
         with suppress(sqlite3.Error):  # made by a thread that has ended; freed with its memory
             self.close()
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """A context whose statements are all executed, or none."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
 
 
 def code_of(error: BaseException) -> int:

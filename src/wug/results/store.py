@@ -38,7 +38,7 @@ from wug.results.schema import (
     row_checksum,
     summary_of,
 )
-from wug.results.sqlite import SQLITE_ERRORS, Connection, describe, is_ours, make_private
+from wug.results.sqlite import SQLITE_ERRORS, Connection, describe, is_ours, make_private, transaction
 from wug.types import Result, Signature, Status
 
 MAX_MERGED_ROWS = 100_000
@@ -330,14 +330,8 @@ class Store:
     def _transaction(self) -> Iterator[None]:
         try:
             self._require_index()
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._db):
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
         except SQLITE_ERRORS as error:
             raise StoreError(
                 f"the store {self.path} cannot be written: {describe(error)}. Fix that and repeat the command, or "
