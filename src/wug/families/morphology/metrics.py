@@ -15,12 +15,7 @@ from wug.distributions import t_quantile
 from wug.errors import MissingExtra
 from wug.families.correlations import correlation_interval
 from wug.families.morphology.item import WugItem
-from wug.families.morphology.statistics import (
-    bootstrap_correlation,
-    fit_beta_regression,
-    pearson,
-    spearman,
-)
+from wug.families.morphology.statistics import bootstrap_correlation, fit_beta_regression, pearson, spearman
 from wug.identity import OVERALL, Group
 from wug.stats import Floats, effective_number, estimate, mean_interval, wilson
 from wug.types import Estimate, Interval, Metric, Notice, Outcome, Row
@@ -85,10 +80,10 @@ class MetricOptions(NamedTuple):
 
 def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str = "") -> Iterator[Row]:
     """Outcomes and estimates of items with scores; `suffix` is for a second kind of scores."""
-    judged = [scored_item for scored_item in scored if len(scored_item.item.forms) > 1]
+    judged = [entry for entry in scored if len(entry.item.forms) > 1]
     unjudged = Counter[str]()
-    for scored_item in scored:
-        for outcome in _outcomes(scored_item, suffix):
+    for entry in scored:
+        for outcome in _outcomes(entry, suffix):
             yield outcome
             if outcome.value is None:
                 unjudged[str(outcome.detail.get("why"))] += 1
@@ -96,24 +91,17 @@ def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str
         for why, count in unjudged.items():
             yield Notice(f"{count:,} of {len(scored):,} items left out of the accuracy: {why}")
     yield from _carrier_estimates(judged, suffix)
-    with_regular = [scored_item for scored_item in judged if scored_item.item.regular is not None]
-    yield from _regular_rates(
-        [(scored_item.item, top(scored_item.scores) == scored_item.item.regular) for scored_item in with_regular],
-        suffix,
-    )
+    with_regular = [entry for entry in judged if entry.item.regular is not None]
+    yield from _regular_rates([(entry.item, top(entry.scores) == entry.item.regular) for entry in with_regular], suffix)
     if options.by == "token":
         yield from _by_token(judged, suffix)
-    expected = [scored_item for scored_item in judged if scored_item.item.expected is not None]
+    expected = [entry for entry in judged if entry.item.expected is not None]
     if expected and not suffix:
-        yield Estimate(
-            CHANCE, OVERALL, fmean(1 / len(scored_item.item.forms) for scored_item in expected), len(expected)
-        )
-    rated = [
-        scored_item for scored_item in scored if scored_item.item.rated and scored_item.item.carriers != ("{form}",)
-    ]
+        yield Estimate(CHANCE, OVERALL, fmean(1 / len(entry.item.forms) for entry in expected), len(expected))
+    rated = [entry for entry in scored if entry.item.rated and entry.item.carriers != ("{form}",)]
     if rated:
         yield from _rated_rows(rated, options, suffix)
-    yield from _ratio_rows([scored_item for scored_item in scored if scored_item.item.carriers == ("{form}",)], suffix)
+    yield from _ratio_rows([entry for entry in scored if entry.item.carriers == ("{form}",)], suffix)
     yield from _island_rows(judged, suffix)
 
 
@@ -152,15 +140,11 @@ def _outcomes(scored: ScoredItem, suffix: str) -> Iterator[Outcome]:
 
 
 def _carrier_estimates(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
-    targets = [
-        (item_scores, target) for item_scores in scored if (target := preferred(item_scores.item)[0]) is not None
-    ]
-    for carrier in range(max((len(item_scores.by_carrier) for item_scores, _ in targets), default=0)):
-        with_carrier = [
-            (item_scores, target) for item_scores, target in targets if carrier < len(item_scores.by_carrier)
-        ]
+    targets = [(entry, target) for entry in scored if (target := preferred(entry.item)[0]) is not None]
+    for carrier in range(max((len(entry.by_carrier) for entry, _ in targets), default=0)):
+        with_carrier = [(entry, target) for entry, target in targets if carrier < len(entry.by_carrier)]
         metric = (PREFERENCE if with_carrier[0][0].item.rated else ACCURACY) + suffix
-        right = [top(item_scores.by_carrier[carrier]) == target for item_scores, target in with_carrier]
+        right = [top(entry.by_carrier[carrier]) == target for entry, target in with_carrier]
         yield estimate(metric, str(Group("carrier", str(carrier + 1))), right)
 
 
@@ -178,11 +162,11 @@ def _regular_rates(chosen: Sequence[tuple[WugItem, bool]], suffix: str = "") -> 
 def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
     """Accuracy weighted by the frequency of the lemmas, with Wilson's interval of Kish's effective number."""
     cells: dict[str, list[tuple[bool, float]]] = {}
-    for item_scores in scored:
-        target = preferred(item_scores.item)[0]
+    for entry in scored:
+        target = preferred(entry.item)[0]
         if target is not None:
-            metric = PREFERENCE if item_scores.item.rated else ACCURACY
-            cells.setdefault(metric, []).append((top(item_scores.scores) == target, item_scores.item.weight))
+            metric = PREFERENCE if entry.item.rated else ACCURACY
+            cells.setdefault(metric, []).append((top(entry.scores) == target, entry.item.weight))
     for metric, values in cells.items():
         weights = np.array([weight for _, weight in values])
         share = float(sum(weight for right, weight in values if right) / weights.sum())
@@ -196,15 +180,13 @@ def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
 def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str) -> Iterator[Row]:
     yield from _by_lemma(scored, suffix)
     flat = [
-        (item_scores.item, form, score)
-        for item_scores in scored
-        for form, score in zip(item_scores.item.forms, item_scores.scores, strict=True)
+        (entry.item, form, score)
+        for entry in scored
+        for form, score in zip(entry.item.forms, entry.scores, strict=True)
     ]
     types = dict.fromkeys(form.type for _, form, _ in flat if form.type)
-    for group, rated_forms in [
-        (OVERALL, flat),
-        *((str(Group("form", type)), [row for row in flat if row[1].type == type]) for type in types),
-    ]:
+    by_type = {str(Group("form", type)): [row for row in flat if row[1].type == type] for type in types}
+    for group, rated_forms in {OVERALL: flat, **by_type}.items():
         ratings = np.array([form.rating for _, form, _ in rated_forms], np.float64)
         scores = np.array([score for *_, score in rated_forms])
         units = [item.item for item, *_ in rated_forms]
@@ -220,11 +202,11 @@ def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: st
 def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Row]:
     groups: dict[str, list[float]] = {}
     undefined = 0
-    for item_scores in scored:
-        ratings, scores = np.array(item_scores.item.ratings, np.float64), np.array(item_scores.scores)
+    for entry in scored:
+        ratings, scores = np.array(entry.item.ratings, np.float64), np.array(entry.scores)
         value = spearman(ratings, scores)
         undefined += value is None
-        fields = (str(Group(name, text)) for name, text in item_scores.item.groups.items())
+        fields = (str(Group(name, text)) for name, text in entry.item.groups.items())
         for group in (OVERALL, *fields) if value is not None else ():
             groups.setdefault(group, []).append(value or 0.0)
     for group, values in groups.items():
@@ -238,9 +220,8 @@ def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Row]:
 def _regression(flat: Sequence[tuple[WugItem, Any, float]], options: MetricOptions) -> Iterator[Row]:
     shares = np.array([form.rating for _, form, _ in flat], np.float64) / options.scale
     scores: Floats = np.array([score for *_, score in flat])
-    bounds = int(((shares <= 0) | (shares >= 1)).sum())
     reason = ""
-    if bounds:
+    if bounds := int(((shares <= 0) | (shares >= 1)).sum()):
         reason = f"{bounds:,} ratings are not between 0 and {options.scale:g}, which a beta regression needs"
     elif len(flat) < 5 or scores.min() == scores.max():
         reason = "all scores are equal, or there are fewer than 5 forms"
@@ -260,8 +241,8 @@ def _ratio_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]
     """BabyLM: the softmax of the two scores against the proportion of people who chose the first."""
     if len(scored) < 3:
         return
-    model = np.array([1 / (1 + math.exp(min(700.0, b - a))) for a, b in (item_scores.scores for item_scores in scored)])
-    value = spearman(model, np.array([item_scores.item.ratings[0] for item_scores in scored], np.float64))
+    model = np.array([1 / (1 + math.exp(min(700.0, b - a))) for a, b in (entry.scores for entry in scored)])
+    value = spearman(model, np.array([entry.item.ratings[0] for entry in scored], np.float64))
     if value is not None:
         interval = correlation_interval(value, len(scored), 0.5)
         yield _estimate(f"human_ratio_spearman{suffix}", OVERALL, value, len(scored), interval, "bonett-wright")
@@ -270,11 +251,11 @@ def _ratio_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]
 def _island_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
     """The advantage of regular forms in islands of reliability over that elsewhere, with Welch's interval."""
     sides: dict[bool, list[float]] = {True: [], False: []}
-    for item_scores in scored:
-        regular = item_scores.item.regular
-        if regular is not None and item_scores.item.in_island is not None:
-            others = [score for number, score in enumerate(item_scores.scores) if number != regular]
-            sides[item_scores.item.in_island].append(item_scores.scores[regular] - max(others))
+    for entry in scored:
+        regular = entry.item.regular
+        if regular is not None and entry.item.in_island is not None:
+            others = [score for number, score in enumerate(entry.scores) if number != regular]
+            sides[entry.item.in_island].append(entry.scores[regular] - max(others))
     inside, outside = (np.array(sides[side]) for side in (True, False))
     if min(len(inside), len(outside)) < 2:
         return
@@ -300,13 +281,9 @@ def answer_rows(
                 right = answer in item.best(k) if item.best(1) else None
                 about = {**shared_detail, "answer": answer} if k == 1 else {}
                 yield Outcome(item.item, f"exact_match@{k}", right, groups, about)
+    with_regular = [pair for pair in zip(items, answers, strict=True) if pair[0].regular is not None]
     yield from _regular_rates(
-        [
-            (item, answer == item.forms[item.regular].text)
-            for item, written in zip(items, answers, strict=True)
-            if item.regular is not None
-            for answer in written
-        ]
+        [(item, answer == item.forms[item.regular or 0].text) for item, written in with_regular for answer in written]
     )
 
 
@@ -335,14 +312,10 @@ def rating_ceiling(ratings: Mapping[tuple[str, str, str], float]) -> Iterator[Es
     for name, statistic in (("human_ceiling", spearman), ("human_ceiling:pearson", pearson)):
         values = []
         for rater, forms in by_rater.items():
-            pairs = [
-                (
-                    by_form[form][rater],
-                    float(np.median([value for who, value in by_form[form].items() if who != rater])),
-                )
-                for form in forms
-                if len(by_form[form]) > 1
-            ]
+            pairs = []
+            for of_form in (by_form[form] for form in forms if len(by_form[form]) > 1):
+                others = [value for who, value in of_form.items() if who != rater]
+                pairs.append((of_form[rater], float(np.median(others))))
             coefficient = statistic(*np.array(pairs, np.float64).T) if len(pairs) > 2 else None
             if coefficient is not None:
                 values.append(coefficient)
