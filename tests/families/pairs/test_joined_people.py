@@ -10,6 +10,7 @@ import pytest
 
 import wug as package
 from command_line import refused, wug
+from reference import reference
 from wug.errors import InputError
 from wug.families import pairs
 from wug.families.pairs.suite import PairsSuite
@@ -237,3 +238,30 @@ def test_one_column_may_name_the_items_of_both_files(tmp_path: Path) -> None:
     rows = "pair,sentence_good,sentence_bad\nb,good one.,bad one.\na,good two.,bad two.\n"
     suite, path = written(tmp_path / "pairs.csv", rows), written(tmp_path / "answers.csv", "pair,right\na,1\na,0\n")
     assert margins(read(suite, path, item="pair", correct="right")) == [None, 0]
+
+
+def test_blimps_responses_join_the_pairs_of_the_published_set() -> None:
+    responses = reference("judgements/blimp_people/human_responses_34_paradigms.csv.gz")
+    found = read(reference("pairs/blimp"), responses)
+    # 34 paradigms with 5 judged pairs each; the reliability is in judgements/expected.tsv.
+    assert sum(one is not None for one in margins(found)) == 170
+    assert not [text for text in found.notices if "match no pair" in text]
+    assert ceilings(found)["split_half"] == pytest.approx(0.707, abs=0.01)
+
+
+def test_turblimps_ratings_join_its_pairs_by_their_number() -> None:
+    found = read(
+        reference("judgements/turblimp/base_pairs.csv.gz"), reference("judgements/turblimp/base_judgments.csv.gz")
+    )
+    said = wug(
+        "score",
+        "people",
+        "--responses",
+        reference("judgements/turblimp/base_judgments.csv.gz"),
+        "--no-save",
+        "--format",
+        "json",
+    )
+    differences = [one.human for one in found.items if one.human is not None]
+    assert len(differences) == 96
+    assert sum(differences) / 96 == pytest.approx(said.values[0]["rating_difference_z", "all"])
