@@ -40,17 +40,13 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Metrics, types, errors."""
     types = line_types(result)
     yield from overall_parts(result)
-    for part in (type_figure(result, types), type_table(result, types)):
-        if part is not None:
-            yield part
+    yield from filter(None, (type_figure(result, types), type_table(result, types)))
     if rows.tally(PRIMARY)["false"] and result.meta.get("dialect") not in SYNTAX_DIALECTS:
-        yield page.DeferredPart("errors", "Errors in wrong lines", lambda: error_figure(_outcomes(rows, "errors")))
-        yield page.DeferredPart(
-            "types-by-error", "Errors type by type", lambda: error_table(_outcomes(rows, "errors"), types), figure=False
-        )
-        yield page.DeferredPart(
-            "rules", "Broken rules", lambda: broken_rules(_outcomes(rows, "violations")), figure=False
-        )
+        errors, broken = partial(_outcomes, rows, "errors"), partial(_outcomes, rows, "violations")
+        yield page.DeferredPart("errors", "Errors in wrong lines", lambda: error_figure(errors()))
+        title = "Errors type by type"
+        yield page.DeferredPart("types-by-error", title, lambda: error_table(errors(), types), figure=False)
+        yield page.DeferredPart("rules", "Broken rules", lambda: broken_rules(broken()), figure=False)
     if about := {key: result.meta[key] for key in ("edition", "dialect") if result.meta.get(key)}:
         yield page.FactsPart(about)
 
@@ -223,7 +219,7 @@ def error_figure(outcomes: Sequence[Outcome]) -> page.Figure | None:
         first="error",
     )
     meant = {label(error): text for error, text in ERRORS.items()}
-    rows = tuple((*row[:-1], row[-1], meant.get(row[0], "")) for row in figure.rows)
+    rows = tuple((*row, meant.get(row[0], "")) for row in figure.rows)
     columns = (*figure.columns[:-1], "lines", "which means")
     return replace(figure, columns=columns, rows=rows)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -183,7 +183,7 @@ def _long(columns: TableColumns, rows: Sequence[TableRow], problems: ProblemList
         others = {key: value for key, value in row.items() if key not in COLUMNS and key != "region_name"}
         region = {"region_number": int(region_number), "content": row["content"], **others}
         items.setdefault(row["item_number"].strip(), {}).setdefault(row["condition_name"], []).append(region)
-    return {"region_meta": dict(sorted(regions.items(), key=lambda pair: int(pair[0]))), "items": _listed(items)}
+    return {"region_meta": dict(sorted(regions.items(), key=lambda pair: int(pair[0]))), "items": item_list(items)}
 
 
 def _candidates(columns: TableColumns, rows: Sequence[TableRow]) -> list[int]:
@@ -252,7 +252,7 @@ def _wide(
                 {"region_number": number, "content": content} for number, content in enumerate(contents, start=1)
             ]
     names = {str(number): columns.names[index] for number, index in enumerate(regions, start=1)}
-    return {"region_meta": names, "items": _listed(items)}
+    return {"region_meta": names, "items": item_list(items)}
 
 
 def _with_items(rows: Sequence[TableRow], item_at: int, problems: ProblemList) -> Iterator[tuple[int, str, list[str]]]:
@@ -268,11 +268,12 @@ def _with_items(rows: Sequence[TableRow], item_at: int, problems: ProblemList) -
             problems.error(f"line {line}", "has no item, and there is none above")
 
 
-def _listed(items: dict[str, dict[str, list[dict[str, Any]]]]) -> list[dict[str, Any]]:
+def item_list(items: Mapping[str, Mapping[str, Sequence[dict[str, Any]]]]) -> list[dict[str, Any]]:
+    """The items of a suite in its JSON form, from the regions of each condition of each item."""
     return [
         {
             "item_number": number(item),
-            "conditions": [{"condition_name": name, "regions": regions} for name, regions in conditions.items()],
+            "conditions": [{"condition_name": name, "regions": list(regions)} for name, regions in conditions.items()],
         }
         for item, conditions in items.items()
     ]

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from wug.errors import InputError
 from wug.families.syntaxgym.read import source
-from wug.families.syntaxgym.suite import SyntaxGymSuite, prediction_of
-from wug.families.syntaxgym.tables import COLUMNS, LISTS, TEXTS, number
+from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite, prediction_of
+from wug.families.syntaxgym.tables import COLUMNS, LISTS, TEXTS, item_list
 from wug.samples import Sample
 from wug.types import Outcome, Result
 
@@ -60,18 +60,15 @@ def one_item_document(
     predictions: Sequence[object],
 ) -> Document:
     """A suite with one item; `rows` are the contents of its regions by condition."""
-    written = [
-        {
-            "condition_name": condition,
-            "regions": [{"region_number": number, "content": text} for number, text in enumerate(texts, start=1)],
-        }
-        for condition, texts in rows.items()
-    ]
+    conditions = {
+        name: [{"region_number": number, "content": text} for number, text in enumerate(texts, start=1)]
+        for name, texts in rows.items()
+    }
     return {
         "meta": {"name": name, "metric": region_metric},
         "region_meta": {str(number): region for number, region in regions.items()},
         "predictions": list(predictions),
-        "items": [{"item_number": 1, "conditions": written}],
+        "items": item_list({"1": conditions}),
     }
 
 
@@ -132,34 +129,21 @@ def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
 
 def evaluated_json(result: Result) -> dict[str, Any]:
     """A run's result as an evaluated suite: the sentences with `metric_value` and `oovs` in each region."""
-    about = {key: result.meta[key] for key in ("author", "description", "reference") if key in result.meta}
+    about = {"name": result.suite, "metric": result.meta["metric"], "tags": result.meta["tags"]}
+    about |= {key: result.meta[key] for key in ("author", "description", "reference") if key in result.meta}
+    items = {
+        outcome.item: {
+            name: [{new: region[key] for new, key in _REGION.items()} for region in condition["regions"]]
+            for name, condition in outcome.detail["conditions"].items()
+        }
+        for outcome in result.outcomes
+        if outcome.metric == SUMMARY
+    }
     return {
-        "meta": {
-            "name": result.suite,
-            "metric": result.meta["metric"],
-            "tags": result.meta["tags"],
-            **about,
-            "model": result.model,
-            "signature": str(result.signature),
-        },
+        "meta": {**about, "model": result.model, "signature": str(result.signature)},
         "region_meta": dict(result.meta["regions"]),
         "predictions": [{"type": "formula", "formula": formula["source"]} for formula in result.meta["formulas"]],
-        "items": [
-            {
-                "item_number": number(outcome.item),
-                "conditions": [
-                    {
-                        "condition_name": name,
-                        "regions": [
-                            {new: region[key] for new, key in _REGION.items()} for region in condition["regions"]
-                        ],
-                    }
-                    for name, condition in outcome.detail["conditions"].items()
-                ],
-            }
-            for outcome in result.outcomes
-            if outcome.metric == "all_predictions"
-        ],
+        "items": item_list(items),
     }
 
 
