@@ -15,7 +15,7 @@ from wug.arguments import members, public
 from wug.errors import InputError, suggestion
 from wug.files import parse_toml, read_text
 from wug.labels import short_names
-from wug.tables import format_names
+from wug.tables import format_named, format_names
 from wug.types import Result
 
 FILE = "wug.toml"
@@ -28,6 +28,10 @@ def is_text(value: Any) -> bool:
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, dict) and all(map(is_text, value.values()))
+
+
+def _is_format(value: Any) -> bool:
+    return is_text(value) and format_named(value) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,7 @@ KEYS = (
     ConfigKey("device", "text", "--device", variable="WUG_DEVICE"),
     ConfigKey("store", "a path", "--store: the folder of the run store", variable="WUG_STORE", is_path=True),
     ConfigKey("cache", "a path", "--cache: the file of model outputs", variable="WUG_CACHE", is_path=True),
-    ConfigKey(
-        "format", f"one of {', '.join(format_names())}", "--format", lambda value: value in format_names(), "WUG_FORMAT"
-    ),
+    ConfigKey("format", f"one of {', '.join(format_names())}", "--format", _is_format, "WUG_FORMAT"),
     ConfigKey("labels", "a table of names by model", "names of models in tables and charts", _is_table),
 )
 

@@ -291,6 +291,11 @@ def format_suffixes() -> dict[str, str]:
     return {suffix: name for name, suffixes in declared.items() for suffix in suffixes}
 
 
+def format_named(name: str) -> str | None:
+    """The format of a name, or of a suffix without its dot (`md`, `tex`); None if there is none."""
+    return name if name in format_names() else format_suffixes().get(f".{name}")
+
+
 def media_type(format: str) -> str:
     """The media type of downloads in a format."""
     return str(registry.find(WRITERS, format).MEDIA_TYPE)

@@ -106,7 +106,7 @@ def test_tsv_is_the_table_of_syntaxgym(wug: Wug, model: str) -> None:
     assert lines[1].split("\t")[:3] == ["wug_agreement_pp", "0", "1"]
 
 
-@pytest.mark.parametrize("form", ["csv", "md", "latex"])
+@pytest.mark.parametrize("form", ["csv", "md", "markdown", "latex"])
 def test_other_formats_carry_the_signature(wug: Wug, model: str, form: str) -> None:
     assert "wug:0.2.0|suite:wug_reflexive@" in wug("run", "wug_reflexive", "--model", model, "--format", form)
     assert wug.code == 0

@@ -19,7 +19,7 @@ from wug.tables import table_text
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = sorted((DOCS / "tables").glob("*.json"))
 BLOCK = re.compile(r"(<!-- paper: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-FORMS = {"rows": lambda found: table_text(table(found), "md"), "matrix": as_matrix}
+FORMS = {"rows": lambda found: table_text(table(found), "markdown"), "matrix": as_matrix}
 
 
 def rows(name: str) -> list[TableRow]:

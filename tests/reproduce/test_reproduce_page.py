@@ -108,7 +108,7 @@ def test_a_page_is_one_file_with_the_table_and_the_results_behind_it(tmp_path: P
     assert shown[3] == f"{ours['value'] - 0.25:+.2f}"
     assert ours["signatures"][0] in text  # the result behind it
     wug(*call, "-o", tmp_path / "table.md")
-    assert (tmp_path / "table.md").read_text(encoding="utf-8") == wug(*call, "--format", "md").out
+    assert (tmp_path / "table.md").read_text(encoding="utf-8") == wug(*call, "--format", "markdown").out
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path: Path) -> No
 
 def test_markdown_shows_names_as_they_are(tmp_path: Path) -> None:
     keep_both(tmp_path, EVIL)
-    text = table_text(report.table(compare(Store(tmp_path / "wug.db"), [[1], [2]])), "md")
+    text = table_text(report.table(compare(Store(tmp_path / "wug.db"), [[1], [2]])), "markdown")
     row = next(line for line in text.splitlines() if "accuracy" in line)
     assert row.startswith(r"| &lt;img src=x onerror=alert(1)>\|{{ 7 \* 7 }} \`$x\_%\\ | accuracy | 30 |")
 
@@ -157,7 +157,7 @@ def test_a_sentence_on_top_says_which_model_is_better(found: RunComparison) -> N
     verdict = f"{start} (p < 0.05 after Holm's correction for 2 tests)."
     assert report.summary(found) == [verdict]
     assert shown(found).startswith(verdict)
-    for form in ("md", "latex", "html"):
+    for form in ("markdown", "latex", "html"):
         assert start in table_text(report.table(found), form)
     equal = replace(found, contrasts=(found.contrasts[1],))
     assert report.summary(equal)[0].startswith("No difference between b and a is shown by 1 test")

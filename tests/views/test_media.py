@@ -398,7 +398,7 @@ def test_tables_for_programs_have_every_number_in_full(result: Result, form: str
 
 
 def test_markdown_prints_every_number(result: Result) -> None:
-    assert _markdown(table_text(estimate_table([result]), "md")) == every_line(result)
+    assert _markdown(table_text(estimate_table([result]), "markdown")) == every_line(result)
 
 
 def test_latex_prints_every_number(result: Result) -> None:
@@ -548,11 +548,11 @@ def test_parts_and_items_are_the_same_in_memory_and_over_a_store(kept: Kept, nam
 # The command line.
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "md", "latex"])
+@pytest.mark.parametrize("form", ["json", "csv", "markdown", "latex"])
 def test_export_writes_the_same_numbers(kept: Kept, name: str, form: str) -> None:
     said = wug("export", kept.runs[name], "--what", "estimates", "--to", form, "--store", kept.store.path)
     assert said.code == 0, said.err
-    if form == "md":
+    if form == "markdown":
         assert _markdown(said.out) == every_line(kept.results[name])
     elif form == "latex":
         assert _latex(said.out) == every_line(kept.results[name])
@@ -594,7 +594,9 @@ def test_a_comparison_is_the_same_in_every_medium(kept: Kept, name: str) -> None
     run = kept.runs[name]
     wanted = [list(comparisons.line(contrast)) for contrast in found.contrasts]
     tables = {
-        "markdown": [row for row in _markdown_cells(table_text(comparisons.table(found), "md")) if row[0] == name],
+        "markdown": [
+            row for row in _markdown_cells(table_text(comparisons.table(found), "markdown")) if row[0] == name
+        ],
         "latex": [row for row in _latex_cells(table_text(comparisons.table(found), "latex")) if row[0] == name],
         "report": _contrasts(elements(render([ReportedResult(kept.results[name])], found))),
         "site": _contrasts(kept.page(f"/compare?run={run}&run={run + 1}")),

@@ -19,7 +19,7 @@ from wug.errors import InputError, UnknownName
 from wug.tables import Display, FormattedTable, RowTable, Table, format_names, format_suffixes, table_text
 from wug.views import writers
 from wug.views.writers.latex import latex, latex_row
-from wug.views.writers.md import code, markdown
+from wug.views.writers.markdown import code, markdown
 from wug.web.downloads import tabular_response
 
 SURPRISALS = Table(
@@ -98,7 +98,7 @@ def test_code_in_markdown_may_hold_backticks() -> None:
             "table",
             "word  surprisal (bits)   share\nthe               0.33   50.0%\n=wug                    100.0%\n",
         ),
-        ("md", "| word | surprisal (bits) | share |\n|---|--:|--:|\n| the | 0.33 | 50.0% |\n"),
+        ("markdown", "| word | surprisal (bits) | share |\n|---|--:|--:|\n| the | 0.33 | 50.0% |\n"),
         (
             "latex",
             "% \\usepackage{booktabs,longtable}\n\\begin{longtable}{lrr}\n\\toprule\nword & surprisal (bits) & share",

@@ -24,7 +24,7 @@ from wug.errors import InputError, WugError
 from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_option, option
 from wug.files import format_of, write_text
 from wug.formatting import visible
-from wug.tables import Tabular, format_names
+from wug.tables import Tabular, format_named, format_names
 from wug.types import Result
 
 if TYPE_CHECKING:
@@ -64,8 +64,19 @@ STORE = option(
 )
 
 
+class FormatChoice(click.Choice[str]):
+    """A table format, by its name or a suffix such as `md`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name of the format, or a usage error."""
+        return super().convert(format_named(value) or value, param, ctx)
+
+
+FORMATS = FormatChoice(format_names())
+
+
 def _format(about: str) -> click.Option:
-    return option("--format form", about, type=click.Choice(format_names()), default="table", envvar="WUG_FORMAT")
+    return option("--format form", about, type=FORMATS, default="table", envvar="WUG_FORMAT")
 
 
 FORMAT = _format("Format of the results. For SyntaxGym suites, tsv is SyntaxGym's own table, one row per judgement.")

@@ -20,7 +20,7 @@ from wug.errors import InputError, UnknownName, WugError
 from wug.families.commands import OUTPUT_FOLDER
 from wug.files import write_pieces, writing
 from wug.patterns import matches, require_matches
-from wug.tables import RowTable, format_names, format_suffixes
+from wug.tables import RowTable, format_named, format_names, format_suffixes
 from wug.types import Result
 from wug.views import charts
 from wug.views.chart_style import ChartStyle
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wug.results.store import Store
 
 WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
-FOR_PEOPLE = ("table", "md", "latex", "html")
+FOR_PEOPLE = ("table", "markdown", "latex", "html")
 """Formats in which estimates are exported by default."""
 CHARTS = (".svg", ".png", ".pdf", ".html", ".json")
 STYLE_OPTIONS = ("width", "height", "font_size", "palette")
@@ -106,7 +106,8 @@ def command(
     wug export 1 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
     """
     selection = _Selection(store_path, words, suites)
-    if form is not None and form not in format_names():
+    table_format = None if form is None else format_named(form)
+    if form is not None and table_format is None:
         _to_program(form, selection, output, options)
         return
     if output is not None and output.is_dir():
@@ -115,11 +116,11 @@ def command(
         raise click.UsageError(f"--label {unnamed[0]}: write MODEL=NAME")
     options["labels"] = dict(label.split("=", 1) for label in options["labels"])
     if options["chart"] or options["figure"]:
-        if form:
+        if table_format:
             raise click.UsageError("the suffix of a chart's file says how it is written: leave --to out")
         _to_chart(selection, what, output, options)
     else:
-        _to_table(selection, what, form, output, options)
+        _to_table(selection, what, table_format, output, options)
 
 
 class _Selection:

@@ -12,7 +12,7 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.families.commands import FOLDER, OUTPUT_FILE, POSITIVE
-from wug.tables import format_names, format_suffixes
+from wug.tables import format_suffixes
 
 if TYPE_CHECKING:
     from wug.reproduce.plan import ReproductionPlan
@@ -37,7 +37,7 @@ MINIATURE = "A miniature: it shows the layout of the table, not its numbers."
     "--executor", type=click.Choice(("processes", "ray")), default="processes", help="Run steps here, or on Ray."
 )
 @click.option("--device", envvar="WUG_DEVICE", help="Device to train on: cpu, cuda, cuda:1.")
-@click.option("--format", "form", type=click.Choice(format_names()), help="Table format.  [default: from -o]")
+@click.option("--format", "form", type=common.FORMATS, help="Table format.  [default: from -o]")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Output file: .html for a page, .json, .md, .tex.")
 def command(recipe: str | None, **options: Any) -> None:
     """Recompute a paper's table and compare it with the published one.

@@ -19,7 +19,7 @@ from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE, POSITIVE, option
 from wug.files import user_path
 from wug.labels import short_names
-from wug.tables import Table, format_names, format_suffixes
+from wug.tables import Table, format_suffixes
 
 if TYPE_CHECKING:
     from wug.texts import Text
@@ -70,7 +70,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
         option(
             "--format form",
             "Output format.  [default: that of the file's suffix; a table on stdout]",
-            type=click.Choice(format_names()),
+            type=common.FORMATS,
         ),
         option("--raw", "In csv and tsv, do not escape cells that a spreadsheet would evaluate.", is_flag=True),
     ),

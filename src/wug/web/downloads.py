@@ -53,8 +53,8 @@ def table_response(form: str, name: str, columns: Sequence[str], rows: Iterable[
 
 def tabular_response(form: str, name: str, table: Tabular) -> Response:
     """Stream a table in a format."""
-    format = tables.format_suffixes().get(f".{form}", form)
-    if format not in tables.format_names():
+    format = tables.format_named(form)
+    if format is None:
         known = ", ".join(tables.format_names())
         raise HTTPException(404, f"This table is available as {known}, not as {form!r}.")
     pieces = tables.table_chunks(table, format)
