@@ -133,7 +133,7 @@ def test_bad_input_is_refused_with_a_message(db: Path, tmp_path: Path) -> None:
         (("export", 1, "--what", "suite", "-o", "x.csv"), "x.csv: cannot be written as .csv: use .json"),
         (("export", 1, "--to", "csv", "-o", "x.json"), "its suffix means json, not csv"),
         (("export", 1, "--chart", "--to", "csv", "-o", "x.svg"), "leave --to out"),
-        (("compare", 1, 2, "--format", "csv", "-o", "x.md"), "its suffix means md, not csv"),
+        (("compare", 1, 2, "--format", "csv", "-o", "x.md"), "its suffix means markdown, not csv"),
         (("compare", 1, 2, "--format", "csv", "-o", "x.html"), "its suffix means html, not csv"),
         (("make", "coord", "--n", 1, "-o", "x.csv"), "x.csv: cannot be written as .csv: use .tab .tsv .txt"),
         (("surprisal", "t.txt", "--format", "csv", "-o", "x.json"), "its suffix means json, not csv"),
