@@ -337,7 +337,7 @@ def test_a_built_in_model_is_called_by_its_name_and_not_by_its_folder(arguments:
         (("compare", 1, 2, "--format", "json"), "x.svg", "its suffix means a chart"),
         (("export", 1, "--to", "json"), "x.csv", "its suffix means csv, not json"),
         (("export", 1, "--chart", "--to", "json"), "x.svg", "leave --to out"),
-        (("reproduce", "kim2020", "--format", "json"), "x.md", "its suffix means md, not json"),
+        (("reproduce", "kim2020", "--format", "json"), "x.md", "its suffix means markdown, not json"),
         (("make", "agreement"), "x.csv", "use .tab .tsv .txt"),
         (("report", 1), "x.pdf", "use .html .htm"),
         (("run", "wug_coord"), "x.xlsx", "use .csv"),
