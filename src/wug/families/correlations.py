@@ -31,6 +31,18 @@ def ranks(values: Floats) -> Floats:
     return averages
 
 
+def pearson(first: Floats, second: Floats) -> float | None:
+    """Pearson's correlation; None if a column is constant."""
+    if len(first) < 2 or first.min() == first.max() or second.min() == second.max():
+        return None
+    return correlation(first, second)
+
+
+def spearman(first: Floats, second: Floats) -> float | None:
+    """Spearman's correlation, with mean ranks for ties; None if a column is constant."""
+    return pearson(ranks(first), ranks(second))
+
+
 def correlation_interval(value: float, n: int, factor: float) -> Interval | None:
     """The 95% interval of a correlation, with the factor 0 for Pearson's and 0.5 for Spearman's; None if undefined."""
     if n < 4 or abs(value) == 1:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.families.commands import ScoredTable
-from wug.families.correlations import correlation
+from wug.families.correlations import pearson
 from wug.families.people_formats import BLIMP_ITEMS, PeopleData
 from wug.families.people_tables import read_people
 from wug.files import checksum, checksum_of, read_bytes
@@ -230,8 +230,8 @@ def _mean_split_correlation(values: npt.NDArray[Any]) -> float | None:
         first = np.argsort(np.argsort(keys, axis=2), axis=2) < half[:, :, None]
         sums = np.where(first, filled, 0.0).sum(axis=2)
         one, other = map(np.subtract.reduce, (sums / half, (totals - sums) / (sizes - half)))
-        if np.ptp(one) > 0 and np.ptp(other) > 0:
-            found.append(correlation(one, other))
+        if (r := pearson(one, other)) is not None:
+            found.append(r)
     return fmean(found) if found else None
 
 

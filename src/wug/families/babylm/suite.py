@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from wug.families.babylm.tasks import BabylmItem, names
-from wug.families.correlations import correlation, ranks
+from wug.families.correlations import spearman
 from wug.families.suite import ItemSuite
 from wug.files import checksum
 from wug.identity import OVERALL
@@ -127,9 +127,10 @@ def rank_correlation(items: Sequence[BabylmItem], preferences: Sequence[float]) 
     """Spearman's correlation of the model's preferences with people's."""
     ratios = np.array([item.ratio for item in items], dtype=np.float64)
     values = np.array(preferences)
-    if len(values) < 3 or len(set(preferences)) == 1 or len(set(ratios.tolist())) == 1:
+    rho = spearman(values, ratios)
+    if len(values) < 3 or rho is None:
         return Notice("no correlation: too few items, or all values are the same")
-    return Estimate(SPEARMAN, OVERALL, correlation(ranks(values), ranks(ratios)), len(values))
+    return Estimate(SPEARMAN, OVERALL, rho, len(values))
 
 
 def completion_logprob(scored: Scored, completion: str) -> float:

@@ -13,9 +13,9 @@ import numpy as np
 
 from wug.distributions import t_quantile
 from wug.errors import MissingExtra
-from wug.families.correlations import correlation_interval
+from wug.families.correlations import correlation_interval, pearson, spearman
 from wug.families.morphology.item import WugItem
-from wug.families.morphology.statistics import bootstrap_correlation, fit_beta_regression, pearson, spearman
+from wug.families.morphology.statistics import bootstrap_correlation, fit_beta_regression
 from wug.identity import OVERALL, Group
 from wug.stats import Floats, effective_number, estimate, mean_interval, wilson
 from wug.types import Estimate, Interval, Metric, Notice, Outcome, Row
@@ -172,18 +172,14 @@ def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
         share = float(sum(weight for right, weight in values if right) / weights.sum())
         number = effective_number(weights)
         interval = wilson(share * number, number)
-        yield Estimate(
-            f"{metric}:token{suffix}", OVERALL, share, len(values), interval.low, interval.high, "wilson, by token"
-        )
+        name = f"{metric}:token{suffix}"
+        yield Estimate.of(name, OVERALL, share, len(values), interval, "wilson, by token")
 
 
 def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str) -> Iterator[Row]:
     yield from _by_lemma(scored, suffix)
-    flat = [
-        (entry.item, form, score)
-        for entry in scored
-        for form, score in zip(entry.item.forms, entry.scores, strict=True)
-    ]
+    pairs = ((entry, pair) for entry in scored for pair in zip(entry.item.forms, entry.scores, strict=True))
+    flat = [(entry.item, form, score) for entry, (form, score) in pairs]
     types = dict.fromkeys(form.type for _, form, _ in flat if form.type)
     by_type = {str(Group("form", type)): [row for row in flat if row[1].type == type] for type in types}
     for group, rated_forms in {OVERALL: flat, **by_type}.items():

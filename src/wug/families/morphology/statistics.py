@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from wug.errors import needs_extra
-from wug.families.correlations import correlation, ranks
 from wug.stats import Floats
 from wug.types import Interval
 
@@ -39,18 +38,6 @@ class MixedFit(NamedTuple):
     def aic(self) -> float:
         """Akaike's information criterion."""
         return 2 * PARAMETERS - 2 * self.log_likelihood
-
-
-def pearson(first: Floats, second: Floats) -> float | None:
-    """Pearson's correlation; None if a column is constant."""
-    if len(first) < 2 or first.min() == first.max() or second.min() == second.max():
-        return None
-    return correlation(first, second)
-
-
-def spearman(first: Floats, second: Floats) -> float | None:
-    """Spearman's correlation, with mean ranks for ties; None if a column is constant."""
-    return pearson(ranks(first), ranks(second))
 
 
 def bootstrap_correlation(
