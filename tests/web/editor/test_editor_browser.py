@@ -289,11 +289,14 @@ def test_a_region_added_after_the_last_name_comes_last(begin: Callable[..., Any]
     assert grid(page)[0] == ["subject", "verb", "rest", "end", "stop"]
 
 
-@pytest.mark.parametrize("source", ["blank", "2x2"])
-def test_a_new_suite_opens_without_an_error(begin: Callable[..., Any], source: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "task"),
+    [("blank", "Give the suite a name, and write its sentences."), ("2x2", "Give the suite a name.")],
+)
+def test_a_new_suite_opens_without_an_error(begin: Callable[..., Any], source: str, task: str) -> None:
     page = begin(source)
     page.wait_for_load_state("networkidle")
-    expect(page.locator("#verdict")).to_have_text("Give the suite a name, and write its sentences.")
+    expect(page.locator("#verdict")).to_have_text(task)
     assert page.locator("#problems li").count() == 0
     assert page.locator("#grid .fault").count() == 0
     cell(page, 1, 2).click()

@@ -1,4 +1,5 @@
 /* Checks the suite like `wug check` while it is edited, with links to the cells. */
+import { sentenceOf } from "./editor-model.js";
 import { send } from "./site.js";
 
 const CHECK = 250;
@@ -27,11 +28,12 @@ export const makeChecking = ({ state, textOf, predictions, grid, isNew }) => {
   const problems = (all) => {
     // Nobody has made a mistake in a suite that has just been opened.
     const fresh = isNew(), found = fresh ? [] : all;
+    const written = state().items.some(({ rows }) => rows.some(sentenceOf));
     const errors = found.filter(({ level }) => level === "error").length;
     const odd = found.length - errors;
     const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
     by("verdict").className = `verdict ${fresh ? "" : errors ? "bad" : odd ? "odd" : "good"}`.trim();
-    by("verdict").textContent = fresh ? "Give the suite a name, and write its sentences." : errors
+    by("verdict").textContent = fresh ? `Give the suite a name${written ? "" : ", and write its sentences"}.` : errors
       ? `Not ready: ${count(errors, "error")} to fix.`
       : odd ? `Ready, with ${count(odd, "warning")}.` : "Ready: no problems found.";
     by("problems").replaceChildren(...found.map(problem));

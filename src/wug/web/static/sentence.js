@@ -50,7 +50,7 @@ const say = (states) => {
 const hold = () => {
   for (const panel of document.querySelectorAll(".panel")) {
     if (!panel.querySelector(".scored") || panel.querySelector(".old-words")) continue;
-    const words = element("p", "old-words", "Asking the model…");
+    const words = element("p", "old-words", "Loading…");
     words.dataset.model = panel.dataset.model;
     words.setAttribute("role", "status");
     panel.append(words);
@@ -125,7 +125,7 @@ const instead = async (piece) => {
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", `Instead of ${word}`);
   box.tabIndex = -1;
-  const words = element("p", "", "Asking the model…");
+  const words = element("p", "", "Loading…");
   words.setAttribute("role", "status");
   box.append(words);
   line.querySelector(".sums").after(box);
