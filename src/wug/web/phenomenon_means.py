@@ -41,19 +41,19 @@ class PhenomenonMean(NamedTuple):
         return f"{plural(self.families, 'family', 'families')}, {plural(self.suites, 'suite')}"
 
 
-def phenomenon_headline(kept: Summary, phenomenon: str) -> FormattedEstimate | None:
+def phenomenon_headline(summary: Summary, phenomenon: str) -> FormattedEstimate | None:
     """The headline of a result, or its part on a phenomenon."""
-    part = kept.phenomena.get(phenomenon) if phenomenon else None
-    return summary_headline(kept) if part is None else format_estimate(result_of(kept), part)
+    part = summary.phenomena.get(phenomenon) if phenomenon else None
+    return summary_headline(summary) if part is None else format_estimate(result_of(summary), part)
 
 
 def phenomenon_mean(results: Iterable[Summary], phenomenon: str) -> PhenomenonMean | None:
     """The mean of results on different suites; None if none has an interval on the phenomenon."""
     families: dict[str, list[Scored]] = {}
-    for kept in results:
-        estimate = kept.phenomena.get(phenomenon)
-        if kept.status == "complete" and estimate and estimate.low is not None and estimate.high is not None:
-            families.setdefault(kept.kind, []).append((estimate.value, estimate.low, estimate.high))
+    for summary in results:
+        estimate = summary.phenomena.get(phenomenon)
+        if summary.status == "complete" and estimate and estimate.low is not None and estimate.high is not None:
+            families.setdefault(summary.kind, []).append((estimate.value, estimate.low, estimate.high))
     if not families:
         return None
     mean = mean_of_intervals([mean_of_intervals(scores) for scores in families.values()])

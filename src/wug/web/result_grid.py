@@ -184,14 +184,14 @@ class _RowSource(NamedTuple):
 
     def mean(self, phenomenon: str) -> PhenomenonMean | None:
         """The mean of the newest results on a phenomenon."""
-        newest = (self.newest(suite) for suite in self.results) if phenomenon else ()
-        return phenomenon_mean((kept for kept in newest if kept is not None), phenomenon)
+        newest = map(self.newest, self.results if phenomenon else ())
+        return phenomenon_mean(filter(None, newest), phenomenon)
 
     def newest(self, suite: str) -> Summary | None:
         """The newest complete result on a suite, or the newest of any status."""
         results_of_suite = self.results.get(suite, ())
         return next(
-            (kept for kept in reversed(results_of_suite) if kept.status == "complete"),
+            (summary for summary in reversed(results_of_suite) if summary.status == "complete"),
             results_of_suite[-1] if results_of_suite else None,
         )
 
@@ -207,9 +207,9 @@ class GridSelection(NamedTuple):
         for row in self.rows:
             runs = {run.id: run for run in row.runs}
             for column in self.columns:
-                kept = row.newest(column.suite)
-                if kept is not None:
-                    yield runs[kept.run], kept
+                summary = row.newest(column.suite)
+                if summary is not None:
+                    yield runs[summary.run], summary
 
 
 def select(source: GridSource, query: RunQuery) -> GridSelection:
@@ -241,7 +241,7 @@ def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
         suite_count=len(selection.columns),
         pages=pages,
         column_pages=column_pages,
-        families=tuple(sorted({kept.kind for kept in source.results})),
+        families=tuple(sorted({summary.kind for summary in source.results})),
         phenomena=tuple(sorted({name for column in every_column for name in column.phenomena})),
         fingerprint=fingerprint(
             [row.key for row in rows] + [column.suite for column in columns] + [str(len(selection.rows))]
@@ -258,8 +258,8 @@ def fingerprint(parts: Sequence[str]) -> str:
 def _rows(source: GridSource) -> list[_RowSource]:
     """One row per model and per sweep, those with the newest runs first."""
     by_run: dict[int, list[Summary]] = {}
-    for kept in source.results:
-        by_run.setdefault(kept.run, []).append(kept)
+    for summary in source.results:
+        by_run.setdefault(summary.run, []).append(summary)
     runs: dict[str, list[Run]] = {}
     for run in source.runs:
         if run.id in by_run:
@@ -277,8 +277,8 @@ def _model_row(
     key: str, runs: Sequence[Run], by_run: Mapping[int, list[Summary]], names: Mapping[str, str]
 ) -> _RowSource:
     results: dict[str, list[Summary]] = {}
-    for kept in sorted((kept for run in runs for kept in by_run[run.id]), key=lambda kept: kept.id):
-        results.setdefault(kept.suite, []).append(kept)
+    for summary in sorted((summary for run in runs for summary in by_run[run.id]), key=lambda summary: summary.id):
+        results.setdefault(summary.suite, []).append(summary)
     return _RowSource(key, names[key], ModelId.parse(key).kind, tuple(runs), results)
 
 
@@ -291,22 +291,22 @@ def _sweep_row(
     ordered = sorted(runs, key=lambda run: (steps[run.id] or 0.0 if has_steps else 0.0, run.id))
     results: dict[str, list[Summary]] = {}
     for run in ordered:
-        for kept in by_run[run.id]:
-            results.setdefault(kept.suite, []).append(kept)
+        for summary in by_run[run.id]:
+            results.setdefault(summary.suite, []).append(summary)
     models = len({run.model for run in runs})
     noun = "checkpoints" if has_steps and models > 1 else "models" if models != 1 else "model"
     return _RowSource(key, sweeps[int(key.partition(":")[2])], f"sweep of {models:,} {noun}", tuple(runs), results)
 
 
 def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
-    columns_by_suite: dict[str, GridColumn] = {}
-    for kept in results:
-        if kept.suite not in columns_by_suite and (not query.kind or kept.kind == query.kind):
-            columns_by_suite[kept.suite] = GridColumn(kept.suite, kept.kind, kept.phenomenon, frozenset(kept.phenomena))
+    first: dict[str, Summary] = {}
+    for summary in results:
+        if not query.kind or summary.kind == query.kind:
+            first.setdefault(summary.suite, summary)
     columns = [
-        column
-        for name, column in columns_by_suite.items()
-        if (not query.phenomenon or query.phenomenon in column.phenomena) and query.suite.lower() in name.lower()
+        GridColumn(suite, summary.kind, summary.phenomenon, frozenset(summary.phenomena))
+        for suite, summary in first.items()
+        if (not query.phenomenon or query.phenomenon in summary.phenomena) and query.suite.lower() in suite.lower()
     ]
     families: dict[str, int] = {}
     order: dict[tuple[str, str], int] = {}
@@ -348,8 +348,8 @@ def _ranking(selection: GridSelection, phenomenon: str) -> Ranking | None:
     return ranking_of(phenomenon, means, {row.key: row.name for row in selection.rows}, suites)
 
 
-def _value(kept: Summary | None, phenomenon: str = "") -> float | None:
-    headline = None if kept is None else phenomenon_headline(kept, phenomenon)
+def _value(summary: Summary | None, phenomenon: str = "") -> float | None:
+    headline = None if summary is None else phenomenon_headline(summary, phenomenon)
     return None if headline is None else headline.value
 
 
@@ -374,23 +374,23 @@ def _row(
 
 
 def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, tuple[str, ...]]) -> GridCell | None:
-    kept = row.newest(suite)
-    if kept is None:
+    summary = row.newest(suite)
+    if summary is None:
         return None
-    cell = cell_of(kept, warnings.get(kept.id, ()), phenomenon)
+    cell = cell_of(summary, warnings.get(summary.id, ()), phenomenon)
     if row.is_sweep:
-        values = [value for summary in row.results[suite] if (value := _value(summary, phenomenon)) is not None]
+        values = [value for result in row.results[suite] if (value := _value(result, phenomenon)) is not None]
         return cell._replace(sparkline=Sparkline.through(values))
     last = row.results[suite][-1]
-    return cell._replace(later="" if last is kept else last.status)
+    return cell._replace(later="" if last is summary else last.status)
 
 
 @functools.lru_cache(maxsize=MAX_CACHED_HEADLINES)
-def cell_of(kept: Summary, warnings: tuple[str, ...] = (), phenomenon: str = "") -> GridCell:
+def cell_of(summary: Summary, warnings: tuple[str, ...] = (), phenomenon: str = "") -> GridCell:
     """The cell of one result, or of its part on a phenomenon."""
-    shown = phenomenon_headline(kept, phenomenon)
-    level = None if shown is None else chance_level(kept.kind, shown.metric, kept.estimates)
-    return GridCell(kept.id, kept.run, kept.status, kept.error, shown, warnings=warnings, chance=level or 0.0)
+    shown = phenomenon_headline(summary, phenomenon)
+    level = None if shown is None else chance_level(summary.kind, shown.metric, summary.estimates)
+    return GridCell(summary.id, summary.run, summary.status, summary.error, shown, warnings=warnings, chance=level or 0)
 
 
 def _spans(

@@ -65,15 +65,15 @@ class RunPage(NamedTuple):
 def matching_results(results: Sequence[Summary], query: RunQuery) -> dict[int, list[Summary]]:
     """The results that match the family and suite of a query, by run."""
     by_run: dict[int, list[Summary]] = {}
-    for kept in results:
-        if (not query.kind or kept.kind == query.kind) and query.suite.lower() in kept.suite.lower():
-            by_run.setdefault(kept.run, []).append(kept)
+    for summary in results:
+        if (not query.kind or summary.kind == query.kind) and query.suite.lower() in summary.suite.lower():
+            by_run.setdefault(summary.run, []).append(summary)
     return by_run
 
 
 def matching_runs(runs: Sequence[Run], results: Mapping[int, Sequence[Summary]], query: RunQuery) -> list[Run]:
     """The runs that match a query, sorted; `results` are those that match it, by run."""
-    matching = [run for run in runs if _matches(run, {kept.suite for kept in results.get(run.id, ())}, query)]
+    matching = [run for run in runs if _matches(run, {summary.suite for summary in results.get(run.id, ())}, query)]
     column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
     keys = {
         "name": lambda run: (not run.name, (run.name or "").lower(), run.id),
@@ -140,21 +140,21 @@ def _sweep_entry(
     finished = None if statuses["running"] else last.finished
     run = replace(runs[0], status=worst.status, started=first.started, finished=finished, name=None, note=None)
     message = ", ".join(f"{count:,} {word}" for word, count in statuses.items()) if len(statuses) > 1 else ""
-    own = [kept for each in runs for kept in results.get(each.id, ())]
+    own = [summary for each in runs for summary in results.get(each.id, ())]
     mark = fingerprint([name, str(finished), *(f"{each.id} {each.status} {each.suites}" for each in runs)])
     label = f"{name} ({plural(len(runs), 'model')})"
     return RunEntry(run, label, message, mark, _tested(own), _headline(own, warnings), tuple(each.id for each in runs))
 
 
 def _tested(results: Sequence[Summary]) -> str:
-    suites = list(dict.fromkeys(kept.suite for kept in results))
+    suites = list(dict.fromkeys(summary.suite for summary in results))
     more = len(suites) - MAX_NAMED_SUITES
     return ", ".join(suites[:MAX_NAMED_SUITES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _headline(results: Sequence[Summary], warnings: Warnings) -> str:
     """The value of a single result, or the range of several proportions; those that mean nothing are left out."""
-    cells = [cell_of(kept, warnings.get(kept.id, ())) for kept in results if not kept.error]
+    cells = [cell_of(summary, warnings.get(summary.id, ())) for summary in results if not summary.error]
     shown = [cell.shown for cell in cells if cell.shown is not None and cell.text != "–"]
     if cells and not shown:
         return NOT_MEASURABLE

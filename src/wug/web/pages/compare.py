@@ -52,7 +52,7 @@ MAX_RUN_CHOICES = 400
 class RankedResult(NamedTuple):
     """The result of a model on a suite."""
 
-    kept: Summary
+    summary: Summary
     shown: FormattedEstimate
 
 
@@ -98,8 +98,8 @@ class ComparisonOptions:
         self._runs = [run for run in site.reader.runs() if run.suites]
         self._by_id = {run.id: run for run in self._runs}
         self._suites: dict[int, set[str]] = {}
-        for kept in site.reader.overview():
-            self._suites.setdefault(kept.run, set()).add(kept.suite)
+        for summary in site.reader.overview():
+            self._suites.setdefault(summary.run, set()).add(summary.suite)
         self._names = short_names(run.model for run in self._runs)
         self._sweeps = site.reader.sweep_names()
         self._suite = suite
@@ -144,7 +144,7 @@ class ComparisonOptions:
     def pooling_links(self, sides: Sequence[ComparisonSide], query: Mapping[str, str]) -> list[PoolingLink]:
         """Links for the sides that are one seed of several, or several seeds."""
         seeds = self._seeds(self._runs)
-        kept = {key: query[key] for key in ("suite", "metric", "pairs", "pool") if query.get(key)}
+        filters = {key: query[key] for key in ("suite", "metric", "pairs", "pool") if query.get(key)}
         links = []
         for index, side in enumerate(sides):
             runs = [self._by_id[id] for id in side.runs if id in self._by_id]
@@ -156,7 +156,7 @@ class ComparisonOptions:
             value = str(side.runs[0]) if pooled else _joined_ids(siblings)
             values = tuple(value if at == index else other.value for at, other in enumerate(sides))
             text = f"take run {side.runs[0]} alone" if pooled else f"pool all {len(siblings)} seeds of {name}"
-            links.append(PoolingLink(chr(ord("A") + index), text, build_url("/compare", {"side": values, **kept})))
+            links.append(PoolingLink(chr(ord("A") + index), text, build_url("/compare", {"side": values, **filters})))
         return links
 
     def _parse_side(self, text: str) -> ComparisonSide | None:
@@ -292,13 +292,13 @@ def _suite(request: Request) -> Response:
 
 def _suite_table(request: Request) -> Response:
     name, rows = _ranking(request)
-    return table_response(request.path_params["form"], name, COLUMNS, (summary_row(row.kept) for row in rows))
+    return table_response(request.path_params["form"], name, COLUMNS, (summary_row(row.summary) for row in rows))
 
 
 def _suite_figure(request: Request) -> Response:
     name, rows = _ranking(request)
     figure = _ranking_figure(name, rows) if rows else None
-    about = caption([name], short_names(row.kept.model for row in rows).values())
+    about = caption([name], short_names(row.summary.model for row in rows).values())
     return figure_response(figure, request.path_params.get("form", "vl.json"), name, about=about)
 
 
@@ -353,20 +353,23 @@ def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[
 def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
     """The suite in the query, and every model's result on it, best first."""
     suite = request.query_params.get("name", "")
-    summaries = [kept for kept in site_of(request).reader.overview() if kept.suite == suite and not kept.error]
-    rows = [RankedResult(kept, shown) for kept in summaries if (shown := summary_headline(kept)) is not None]
+    rows = [
+        RankedResult(summary, shown)
+        for summary in site_of(request).reader.overview()
+        if summary.suite == suite and not summary.error and (shown := summary_headline(summary)) is not None
+    ]
     return suite, sorted(rows, key=lambda row: -row.shown.value)
 
 
 def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
-    repeated = len({row.kept.model for row in rows}) < len(rows)
+    repeated = len({row.summary.model for row in rows}) < len(rows)
     shown = rows[:MAX_RANKED_MODELS]
-    names = short_names(row.kept.model for row in shown)
+    names = short_names(row.summary.model for row in shown)
     points = [
         point(
             row.shown,
-            name=f"{names[row.kept.model]} (run {row.kept.run})" if repeated else names[row.kept.model],
-            chance=chance_level(row.kept.kind, row.shown.metric, row.kept.estimates),
+            name=f"{names[row.summary.model]} (run {row.summary.run})" if repeated else names[row.summary.model],
+            chance=chance_level(row.summary.kind, row.shown.metric, row.summary.estimates),
         )
         for row in shown
     ]
@@ -378,9 +381,8 @@ def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
         f"{name.capitalize()} with 95% intervals, the best first.{more}",
         partial(charts.intervals, points, title=name, share=share),
         [
-            ({"run": str(k.run), "model": k.model, "status": k.status, "metric": row.shown.metric}, row.shown)
-            for row in shown
-            for k in [row.kept]
+            ({"run": str(summary.run), "model": summary.model, "status": summary.status, "metric": row.metric}, row)
+            for summary, row in shown
         ],
     )
 

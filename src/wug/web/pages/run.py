@@ -147,23 +147,23 @@ def _named(site: Site, summaries: Sequence[Summary]) -> Sequence[Summary]:
 
 def suites_figure(results: Sequence[tuple[Summary, FormattedEstimate | None]]) -> Figure | None:
     """A chart of the headlines that are proportions, by phenomenon; None for fewer than two."""
-    shares = [(kept, row) for kept, row in results if row is not None and row.share][:MAX_CHART_SUITES]
+    shares = [(summary, row) for summary, row in results if row is not None and row.share][:MAX_CHART_SUITES]
     if len(shares) < 2:
         return None
     grouped = sorted(shares, key=lambda pair: not pair[0].phenomenon)
-    points = [_point(kept, row) for kept, row in grouped]
+    points = [_point(summary, row) for summary, row in grouped]
     return estimate_figure(
         "suites",
         "Every suite",
         f"The headline of each suite with its 95% interval.{chance_note(one.chance for one in points)}",
         partial(charts.intervals, points, title="accuracy", share=True),
-        [({"suite": kept.suite, "family": kept.kind, "metric": row.metric}, row) for kept, row in grouped],
+        [({"suite": summary.suite, "family": summary.kind, "metric": row.metric}, row) for summary, row in grouped],
     )
 
 
-def _point(kept: Summary, row: FormattedEstimate) -> charts.Point:
-    chance = chance_level(kept.kind, row.metric, kept.estimates)
-    return point(row, name=kept.suite, group=kept.phenomenon or kept.kind, chance=chance)
+def _point(summary: Summary, row: FormattedEstimate) -> charts.Point:
+    chance = chance_level(summary.kind, row.metric, summary.estimates)
+    return point(row, name=summary.suite, group=summary.phenomenon or summary.kind, chance=chance)
 
 
 def _summaries(request: Request) -> list[Summary]:

@@ -73,7 +73,7 @@ def _runs_table(request: Request) -> Response:
 
 def _grid_table(request: Request) -> Response:
     selection = select(_grid_source(site_of(request)), RunQuery.parse(request.query_params))
-    rows = (_row(run, kept) for run, kept in selection.results())
+    rows = (_row(run, summary) for run, summary in selection.results())
     return table_response(request.path_params["form"], "results", COLUMNS, rows)
 
 
@@ -147,11 +147,11 @@ def _run_rows(site: Site, query: RunQuery) -> Iterator[dict[str, object]]:
     """One row per result of the runs that match a query."""
     results = matching_results(site.reader.overview(), query)
     for run in matching_runs(_runs_of_tab(site, site.reader.runs(), query), results, query):
-        yield from (_row(run, kept) for kept in results.get(run.id, ()))
+        yield from (_row(run, summary) for summary in results.get(run.id, ()))
 
 
-def _row(run: Run, kept: Summary) -> dict[str, object]:
-    return {**summary_row(kept), "name": run.name, "started": run.started}
+def _row(run: Run, summary: Summary) -> dict[str, object]:
+    return {**summary_row(summary), "name": run.name, "started": run.started}
 
 
 def _parse_ids(text: str) -> list[int]:

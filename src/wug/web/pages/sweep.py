@@ -208,8 +208,8 @@ def _table_rows(reader: RunReader, sweep: Sweep) -> Iterator[dict[str, object]]:
     every = members(reader, sweep)
     by_run = _summaries(reader, every)
     for member in every:
-        for kept in () if member.run is None else by_run.get(member.run.id, {}).values():
-            yield {**summary_row(kept), "model": str(member.model)}
+        for summary in () if member.run is None else by_run.get(member.run.id, {}).values():
+            yield {**summary_row(summary), "model": str(member.model)}
 
 
 def _figures(reader: RunReader, sweep: Sweep, lines: ChosenLines) -> Sequence[Figure | dict[str, Any]]:
