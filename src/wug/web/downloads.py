@@ -6,6 +6,7 @@ the browser is built once and stored next to the cache.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
@@ -17,12 +18,14 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
 from wug import tables
-from wug.errors import MissingExtra, WugError
+from wug.errors import InputError, MissingExtra, WugError
+from wug.files import write_bytes
 from wug.tables import RowTable, Tabular
 from wug.types import Result
 from wug.views import charts, vega
@@ -107,9 +110,10 @@ def figure_response(
 
 def content_disposition(name: str, suffix: str, *, attachment: bool = True) -> str:
     """Content-Disposition header: the file name, and whether the browser saves or shows it."""
-    stem = re.sub(r"[^\w.-]+", "-", name).strip("-")[:120] or "table"
+    file = (re.sub(r"[^\w.+-]+", "-", name).strip("-")[:120] or "table") + f".{suffix}"
+    ascii_name = file.encode("ascii", "replace").decode().replace("?", "_")
     how = "attachment" if attachment else "inline"
-    return f'{how}; filename="{stem.encode("ascii", "replace").decode().replace("?", "_")}.{suffix}"'
+    return f'{how}; filename="{ascii_name}"' + ("" if file.isascii() else f"; filename*=UTF-8''{quote(file)}")
 
 
 def vega_script(folder: Path) -> bytes:
@@ -144,13 +148,9 @@ def _read_script(path: Path) -> bytes:
 
 def _build_script(path: Path) -> bytes:
     script = _run_python([_BUILD_SCRIPT]) + _END_OF_SCRIPT
-    try:
+    with contextlib.suppress(InputError, OSError):  # it is built again at the next start
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".part")
-        partial.write_bytes(script)
-        partial.replace(path)
-    except OSError:
-        pass  # it is built again at the next start
+        write_bytes(path, script)
     return script
 
 

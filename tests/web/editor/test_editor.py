@@ -214,7 +214,7 @@ def test_the_json_that_is_downloaded_is_the_draft(ask: Callable[..., Any], draft
     document = suite("naïve suite")
     answer = ask("GET", f"{draft(document)}/suite.json")
     assert answer.json() == document
-    assert "filename*=UTF-8''na%C3%AFve%5Fsuite%2Ejson" in answer.headers["content-disposition"]
+    assert "filename*=UTF-8''na%C3%AFve_suite.json" in answer.headers["content-disposition"]
 
 
 def test_the_table_that_is_downloaded_can_be_opened_again(

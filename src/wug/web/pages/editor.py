@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import re
 import shlex
 import tempfile
 import time
@@ -22,6 +21,7 @@ from wug.errors import InputError, StoreError
 from wug.evaluation.inline_suites import read_suite
 from wug.labels import short_names
 from wug.rows import Filter
+from wug.web.downloads import content_disposition
 from wug.web.editor import (
     Document,
     Draft,
@@ -59,15 +59,15 @@ def draft_store(site: Site) -> DraftStore:
 def _start_page(request: Request) -> Response:
     site = site_of(request)
     store = draft_store(site)
-    drafts, own = store.list(), store.folder.resolve()
+    drafts, folder_of_drafts = store.list(), store.folder.resolve()
     names_by_folder = [
-        (folder, [name for name in find_suites(folder) if (folder / name).resolve().parent != own])
+        (folder, [name for name in find_suites(folder) if (folder / name).resolve().parent != folder_of_drafts])
         for folder in site.folders
     ]
     stems = {Path(name).name.partition(".")[0]: name for _, names in names_by_folder for name in names}
     # A draft that was saved is listed once: it has what the file has, or more.
-    slugs = {draft.name: re.sub(r"[^\w.+-]+", "_", draft.name).strip("._") for draft in drafts if not draft.origin}
-    saved = {name: stems[slug] for name, slug in slugs.items() if slug in stems}
+    files = {draft.name: suite_file_name(draft.document, "") for draft in drafts if draft.name and not draft.origin}
+    saved = {name: stems[stem] for name, stem in files.items() if stem in stems}
     return site.render(
         request,
         "editor_start.html",
@@ -163,11 +163,8 @@ def _download(request: Request) -> Response:
     if suffix not in MEDIA_TYPES:
         raise HTTPException(404)
     text = default_editor().to_text(document, suffix)
-    name = suite_file_name(document, suffix)
-    ascii_name = name.encode("ascii", "replace").decode().replace("?", "_")
-    quoted = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02X}" for byte in name.encode())
-    disposition = f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quoted}"
-    return Response(text, media_type=MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
+    headers = {"content-disposition": content_disposition(suite_file_name(document, ""), suffix.removeprefix("."))}
+    return Response(text, media_type=MEDIA_TYPES[suffix], headers=headers)
 
 
 def _save(request: Request, content: JsonObject) -> Response | JsonObject:
