@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +19,9 @@ from browsing import client_of
 from command_line import wug
 from job_helpers import ended, shared
 from reference import reference
+from wug import registry
 from wug.families import syntaxgym
+from wug.web.editor import suite_editors
 from wug.web.jobs.queue import job_queue
 from wug.web.site import Site
 
@@ -208,6 +211,26 @@ def test_the_same_problem_of_many_sentences_is_said_once(ask: Callable[..., Any]
     (problem,) = metric(ask, document)["problems"]
     assert (problem["message"], problem["count"]) == ("the sentence has no text", 2)
     assert [place["row"] for place in problem["places"]] == [0, 1]
+
+
+def test_a_family_from_another_package_does_not_replace_the_editor_of_new_suites(
+    ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "aardvark"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "editor.py").write_text("DESIGNS = {}\n")
+    entries = [EntryPoint("aardvark", "aardvark", "wug.families")]
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        patch.setattr(registry, "entry_points", lambda group: entries if group == "wug.families" else [])
+        registry._entry_points.cache_clear()
+        suite_editors.cache_clear()
+        assert "aardvark" in suite_editors()
+        answer = ask("POST", "/editor/new.json", {"from": "blank"})
+    registry._entry_points.cache_clear()
+    suite_editors.cache_clear()
+    assert answer.status_code == 200, answer.text
 
 
 def test_the_json_that_is_downloaded_is_the_draft(ask: Callable[..., Any], draft: Callable[..., str]) -> None:
