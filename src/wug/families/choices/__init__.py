@@ -41,9 +41,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         suites = [_task_suite(task, settings, linked) for task in read_tasks(path)]
     else:
         suites = [_table_suite(path, settings)]
-    return [
-        suite.without(options.get("exclude"), path, lambda choice: (choice.item, choice.groups)) for suite in suites
-    ]
+    return [suite.without(options.get("exclude"), path, lambda item: (item.item, item.groups)) for suite in suites]
 
 
 def _table_suite(path: Path, settings: ChoicesSettings) -> ChoicesSuite:

@@ -282,9 +282,8 @@ def to_sample(outcome: Outcome, result: Result) -> Sample:
         "scores": tuple(detail.get("scores") or ()),
         "fields": {"context": context, "options": list(options), "answer": detail["right"]},
     }
-    return choice_sample(
-        options, int(detail["right"]) - 1, outcome.value, tuple(detail.get("logprobs") or ()), **details
-    )
+    logprobs = tuple(detail.get("logprobs") or ())
+    return choice_sample(options, int(detail["right"]) - 1, outcome.value, logprobs, **details)
 
 
 def from_sample(sample: Sample) -> dict[str, Any]:

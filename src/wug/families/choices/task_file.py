@@ -104,9 +104,8 @@ def _fields(path: Path, depth: int = 0) -> Fields:
     except (RecursionError, ValueError) as error:
         raise InputError(f"not YAML that can be read: {first_line(error)}", file=path) from None
     lines = {str(key.value): key.start_mark.line + 1 for key, _ in node.value}
-    return _included(
-        {str(key): TaskField(value, path, lines.get(str(key), 1)) for key, value in content.items()}, path, depth
-    )
+    fields = {str(key): TaskField(value, path, lines.get(str(key), 1)) for key, value in content.items()}
+    return _included(fields, path, depth)
 
 
 def _included(fields: dict[str, TaskField], path: Path, depth: int) -> Fields:

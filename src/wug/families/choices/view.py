@@ -92,18 +92,13 @@ def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | Non
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> page.ItemView:
     choice = choice_outcome(row.outcome, factor)
+    fails, detail = row.outcome.value is False, row.outcome.detail
     if choice is None:
-        return page.ItemView(
-            fails=row.outcome.value is False, parts=(page.FactsPart(row.outcome.detail),) if row.outcome.detail else ()
-        )
+        return page.ItemView(fails=fails, parts=(page.FactsPart(detail),) if detail else ())
     texts = [f"{context}{option}" for context, option in zip(choice.contexts, choice.options, strict=True)]
     sentences = (texts[choice.right], texts[choice.rival]) if choice.rival is not None else ()
-    return page.ItemView(
-        note=_note(row.outcome, choice),
-        fails=row.outcome.value is False,
-        parts=(page.LinesPart(tuple(_lines(choice))),),
-        sentences=sentences,
-    )
+    lines = page.LinesPart(tuple(_lines(choice)))
+    return page.ItemView(_note(row.outcome, choice), fails, parts=(lines,), sentences=sentences)
 
 
 def _lines(choice: ChoiceOutcome) -> Iterator[page.LabelledText]:

@@ -92,9 +92,8 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
         except InputError as error:
             problems_of_file = [Problem("error", error.place or "", error.message)]
         if len(files) > 1:
-            problems_of_file = [
-                replace(p, place=f"{file.name}, {p.place}" if p.place else file.name) for p in problems_of_file
-            ]
+            places = (", ".join(filter(None, (file.name, problem.place))) for problem in problems_of_file)
+            problems_of_file = [replace(p, place=place) for p, place in zip(problems_of_file, places, strict=True)]
         all_problems += problems_of_file
     return all_problems
 

@@ -163,10 +163,8 @@ def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
                 codes, size = np.split(ranks, [len(codes[0])]), int(ranks.max()) + 1
             codes = [c[:-1] * len(vocabulary) + words[order:] for c, (words, _) in zip(codes, sides, strict=True)]
             size *= max(1, len(vocabulary))
-        keys = [
-            (lines[order:] * size + c)[lines[: len(c)] == lines[order:]]
-            for c, (_, lines) in zip(codes, sides, strict=True)
-        ]
+        places = [lines for _, lines in sides]
+        keys = [(p[order:] * size + c)[p[: len(c)] == p[order:]] for c, p in zip(codes, places, strict=True)]
         (predicted, counts), (known, limits) = (np.unique(key, return_counts=True) for key in keys)
         _, first, second = np.intersect1d(predicted, known, assume_unique=True, return_indices=True)
         same = int(np.maximum(right - order, 0).sum())

@@ -75,10 +75,8 @@ def example(result: Result, rows: Rows) -> page.LinesPart | None:
         detail = row.outcome.detail
         gold, predicted = str(detail.get("gold", "")), str(detail.get("prediction", ""))
         right, wrong = marked(gold, predicted) if predicted else (unmarked(shortened(gold)), ())
-        lines = [
-            page.LabelledText("sentence", unmarked(shortened(str(detail.get("sentence", ""))))),
-            page.LabelledText("gold", right),
-        ]
+        sentence = unmarked(shortened(str(detail.get("sentence", ""))))
+        lines = [page.LabelledText("sentence", sentence), page.LabelledText("gold", right)]
         return page.LinesPart((*lines, *([page.LabelledText("prediction", wrong, "del")] if wrong else [])))
     return None
 
@@ -144,9 +142,8 @@ def type_figure(result: Result, types: Mapping[str, LineType]) -> page.Figure | 
     if len(types) < 2 or not points:
         return None
     note = interval_note(result, PRIMARY)
-    authors = (
-        "Kim and Linzen (2020)" if any(kind.section[:1].isdigit() for kind in types.values()) else "Li et al. (2023)"
-    )
+    numbered = any(kind.section[:1].isdigit() for kind in types.values())
+    authors = "Kim and Linzen (2020)" if numbered else "Li et al. (2023)"
     series_are = "match" if len(series) > 1 else ""
     return dots(
         "types",
@@ -237,10 +234,8 @@ def error_table(outcomes: Sequence[Outcome], types: Mapping[str, LineType]) -> p
     names = [name for name in (*types, *(n for n in counts if n not in types)) if wrong[name]]
     if not errors or len(sizes) < 2:
         return None
-    columns = (
-        page.TableColumn("type"),
-        *(page.TableColumn(head, numeric=True) for head in ("wrong", *map(label, errors))),
-    )
+    counted = (page.TableColumn(head, numeric=True) for head in ("wrong", *map(label, errors)))
+    columns = (page.TableColumn("type"), *counted)
     rows = tuple(
         page.TablePartRow(
             (
@@ -268,9 +263,8 @@ def broken_rules(outcomes: Sequence[Outcome]) -> page.TablePart | None:
         for rule, n in counts.most_common()
     )
     title = "Rules of well-formedness that predictions break"
-    return page.TablePart(
-        "rules", title, (page.TableColumn("rule"), page.TableColumn("lines", numeric=True)), (("", rows),), folded=True
-    )
+    columns = (page.TableColumn("rule"), page.TableColumn("lines", numeric=True))
+    return page.TablePart("rules", title, columns, (("", rows),), folded=True)
 
 
 def _cell(count: int, wrong: int) -> page.TableCell:

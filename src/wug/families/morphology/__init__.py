@@ -92,17 +92,16 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
     name = path.name.removesuffix(".gz")
     stem = name.removesuffix(path.with_name(name).suffix) if path.with_name(name).suffix != ".dev" else name
     metric_options = MetricOptions(chosen["scale"], chosen["by"])
-    return [
-        MorphologySuite(
-            stem,
-            parsed.items,
-            checksum(*sorted(map(_line, parsed.items))),
-            parsed=parsed,
-            elicitation_options=elicitation,
-            metric_options=metric_options,
-            signature_options=signature,
-        )
-    ]
+    suite = MorphologySuite(
+        stem,
+        parsed.items,
+        checksum(*sorted(map(_line, parsed.items))),
+        parsed=parsed,
+        elicitation_options=elicitation,
+        metric_options=metric_options,
+        signature_options=signature,
+    )
+    return [suite]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
@@ -117,9 +116,7 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 def read_back(suite: MorphologySuite) -> list[str]:
     """How a file was read: the first item."""
     first = suite.items[0]
-    forms = ", ".join(
-        f"{form.text!r}{'' if form.rating is None else f' ({form.rating:g})'}" for form in first.forms[:6]
-    )
+    forms = ", ".join(f"{f.text!r}{'' if f.rating is None else f' ({f.rating:g})'}" for f in first.forms[:6])
     asked = carriers.carriers_of(first, suite.elicitation_options.carriers)[0].replace("{lemma}", first.lemma)
     return [f"read as {suite.parsed.format}; first item: {shortened(asked.replace('{form}', '___'))} {forms}"]
 

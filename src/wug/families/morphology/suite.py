@@ -200,9 +200,8 @@ class MorphologySuite(ItemSuite[WugItem]):
         return Request(filled.text, (filled.start, end), chat=chat)
 
     def _uses_prior(self, item: WugItem) -> bool:
-        return (
-            self.elicitation_options.prior != "none" and self.elicitation != "source" and item.carriers != ("{form}",)
-        )
+        has_gap = self.elicitation != "source" and item.carriers != ("{form}",)
+        return has_gap and self.elicitation_options.prior != "none"
 
     def _scored(self, model: Any) -> Iterator[Row]:
         requests = [self._requests(item) for item in self.items]

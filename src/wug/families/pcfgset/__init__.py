@@ -51,13 +51,8 @@ def files_in(folder: Path, options: Mapping[str, str]) -> dict[Path, str]:
         return {}
     split = read_options(OPTIONS, options, "pcfgset")["split"]
     read = {(file.parent, files.base_name(file)) for test in files.find_tests(folder, split) for file in test.files}
-    candidates = (
-        file
-        for file in sorted(folder.rglob("*"))
-        if re.search(r"\.(src|tgt|tsv)(\.gz)?$", file.name) and file.is_file()
-    )
     reasons = {}
-    for file in candidates:
+    for file in (path for path in sorted(folder.rglob("*")) if files.SUFFIX.search(path.name) and path.is_file()):
         if not file.name.endswith((".tsv", ".tsv.gz")) or files.looks_unrolled(head_of(file)):
             name = files.base_name(file).removeprefix("unrolled_")
             why = f"run with -S split={name}" if name in files.SPLITS else "not the name of a test file"

@@ -19,6 +19,7 @@ Test: TypeAlias = Literal[
 ]
 SPLITS = ("test", "dev", "train")
 MAX_FOLDER_DEPTH = 2
+SUFFIX = re.compile(r"\.(src|tgt|tsv)(\.gz)?$")
 
 
 class FilesOfTest(NamedTuple):
@@ -38,7 +39,7 @@ def find_tests(path: Path, split: str, levels: int = MAX_FOLDER_DEPTH) -> list[F
 
 def stem(path: Path) -> str:
     """The name of a file without `.src`, `.tgt` or `.tsv`, and without `.gz`."""
-    return re.sub(r"\.(src|tgt|tsv)(\.gz)?$", "", path.name)
+    return SUFFIX.sub("", path.name)
 
 
 def base_name(path: Path) -> str:
@@ -75,10 +76,8 @@ def looks_like_sources(text: str) -> bool:
 
 def _like_a_source(words: Sequence[str]) -> bool:
     """Whether words begin with a function or, if that is misspelt, continue with its arguments."""
-    rest = [word for word in words[1:] if word != ","]
-    return arity(words[0]) is not None or (
-        bool(rest) and all(word in SYMBOLS or arity(word) is not None for word in rest)
-    )
+    rest = [word in SYMBOLS or arity(word) is not None for word in words[1:] if word != ","]
+    return arity(words[0]) is not None or (bool(rest) and all(rest))
 
 
 def looks_like_targets(text: str) -> bool:
@@ -114,9 +113,8 @@ def _of_folder(folder: Path, split: str) -> Iterator[FilesOfTest]:
         yield FilesOfTest("per_function", "per_function", single)
     if split in sources:
         synonyms = f"{split}_twin" in sources
-        yield FilesOfTest(
-            "substitutivity" if synonyms else "plain", _folder_name(folder, split, synonyms), (sources[split],)
-        )
+        test: Test = "substitutivity" if synonyms else "plain"
+        yield FilesOfTest(test, _folder_name(folder, split, synonyms), (sources[split],))
 
 
 def _of_file(path: Path) -> list[FilesOfTest]:

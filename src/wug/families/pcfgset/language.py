@@ -47,12 +47,7 @@ EXCEPTIONS: Mapping[str, str] = {
 }
 """The function pairs of the overgeneralisation test, and the exceptional reading of each."""
 
-HELD_OUT = (
-    "swap_first_last repeat",
-    "append remove_second",
-    "repeat remove_second",
-    "append swap_first_last",
-)
+HELD_OUT = ("swap_first_last repeat", "append remove_second", "repeat remove_second", "append swap_first_last")
 """The function pairs that the systematicity test holds out of training."""
 
 SYMBOLS = frozenset(f"{letter}{number}" for letter in ascii_uppercase for number in range(1, 21))

@@ -118,11 +118,9 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
 
         If only one was, they are not equal, and it is not the target, since it is longer.
         """
-        both = [
-            n
-            for n, sample in enumerate(self.items)
-            if sample.may_be_cut_off(wholes[n]) and sample.may_be_cut_off(steps[n][-1])
-        ]
+        outputs = zip(self.items, wholes, steps, strict=True)
+        cut_off = [s.may_be_cut_off(whole) and s.may_be_cut_off(answers[-1]) for s, whole, answers in outputs]
+        both = [n for n, is_cut_off in enumerate(cut_off) if is_cut_off]
         whole_outputs = generate([self.items[n].source for n in both])
         last_outputs = generate([self.items[n].step_source(len(steps[n]) - 1, steps[n]) for n in both])
         for n, *answers in zip(both, whole_outputs, last_outputs, strict=True):

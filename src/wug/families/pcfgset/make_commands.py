@@ -86,11 +86,8 @@ def _make(
     if chart is not None:
         _draw(sets if compared is None or other is None else {**sets, f"{compared.name} (compared)": other}, chart)
         family.say(f"wrote {chart}")
-    return (
-        "\n\n".join(f"{name}: {counts.report(counted, other)}" for name, counted in sets.items())
-        if statistics
-        else None
-    )
+    reports = (f"{name}: {counts.report(counted, other)}" for name, counted in sets.items())
+    return "\n\n".join(reports) if statistics else None
 
 
 def _plan(seed: int, chosen: dict[str, Any]) -> DataPlan:

@@ -75,14 +75,11 @@ def function_figure(
 ) -> Iterator[page.Figure]:
     """One row per function with a dot for each metric in `series`, which has their labels."""
     metric = next(iter(series))
-    by_series = {
-        name: {row.group: row for row in grouped.by_field(result, of).get("function", ())}
-        for of, name in series.items()
-    }
+    rows_of = {name: grouped.by_field(result, of).get("function", ()) for of, name in series.items()}
+    by_series = {name: {row.group: row for row in rows} for name, rows in rows_of.items()}
     functions = in_language_order(by_series[series[metric]])
-    points = [
-        grouped.point(rows[name], series=of) for name in functions for of, rows in by_series.items() if name in rows
-    ]
+    cells = [(rows.get(name), of) for name in functions for of, rows in by_series.items()]
+    points = [grouped.point(row, series=of) for row, of in cells if row is not None]
     if points:
         note = grouped.interval_note(result, metric)
         yield grouped.dots("functions", title, points, note=note, what=what, first="function", series=series_are)
@@ -192,11 +189,8 @@ def answer(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     expected, pieces = (unmarked(target), unmarked(answered)) if right else marked(target, answered)
     symbols = answered.split()
     note = "stops too early" if not right and target.split()[: len(symbols)] == symbols else ""
-    lines = (
-        line("source", source),
-        page.LabelledText("target", expected, "ins"),
-        judged("answer", pieces, right=right),
-    )
+    shown_target = page.LabelledText("target", expected, "ins")
+    lines = (line("source", source), shown_target, judged("answer", pieces, right=right))
     return page.ItemView(note if symbols else "no answer", parts=(page.LinesPart(lines, symbols=True),))
 
 
@@ -253,21 +247,14 @@ def exception(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemVie
     source, ruled, exceptional, answer = texts(judgements, "source", "original", "exception", "answer")
     how = {exceptional: EXCEPTION, ruled: RULES}.get(answer, NEITHER)
     pieces = marked(ruled, answer)[1] if how == NEITHER else unmarked(answer)
-    lines = (
-        line("source", source),
-        line(RULES, ruled),
-        line(EXCEPTION, exceptional),
-        page.LabelledText("answer", pieces),
-    )
+    readings = (line(RULES, ruled), line(EXCEPTION, exceptional))
+    lines = (line("source", source), *readings, page.LabelledText("answer", pieces))
     return page.ItemView(f"answered {how}", fails=how == NEITHER, parts=(page.LinesPart(lines, symbols=True),))
 
 
 def _profile(result: Result) -> Iterator[page.Figure]:
-    points = [
-        p
-        for metric in READINGS
-        for p in grouped.curve_points(grouped.by_field(result, metric).get("epoch", ()), metric)
-    ]
+    epochs = {metric: grouped.by_field(result, metric).get("epoch", ()) for metric in READINGS}
+    points = [point for metric, rows in epochs.items() for point in grouped.curve_points(rows, metric)]
     if not points:
         return
     ruled = [p for p in points if p.series == RULED and p.value > 0]

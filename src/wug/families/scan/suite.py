@@ -150,13 +150,10 @@ def read_tasks(path: Path) -> tuple[list[ScanLine], ProblemList]:
 
 def wrong_targets(lines: Sequence[ScanLine], path: Path) -> list[Problem]:
     """Errors for targets that are not the actions of their command."""
-    meant = ((line, " ".join(line.command.actions)) for line in lines)
     message = "the target is not the meaning of the command\n    target {}\n    means  {}"
-    return [
-        Problem("error", at(path, line.number), message.format(line.target, right))
-        for line, right in meant
-        if right != line.target
-    ]
+    meanings = [(line, " ".join(line.command.actions)) for line in lines]
+    wrong = [(line, message.format(line.target, meaning)) for line, meaning in meanings if meaning != line.target]
+    return [Problem("error", at(path, line.number), text) for line, text in wrong]
 
 
 def looks_like_tasks(head: str) -> bool:

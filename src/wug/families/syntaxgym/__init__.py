@@ -20,9 +20,7 @@ from wug.files import write_text
 from wug.problems import ProblemList, capped
 from wug.types import FamilyTraits, Problem
 
-TRAITS = FamilyTraits(
-    builtin_model="wug-causal", summary=SUMMARY, across_suites="circuit", fallback_suffixes=(".json",)
-)
+TRAITS = FamilyTraits("wug-causal", summary=SUMMARY, across_suites="circuit", fallback_suffixes=(".json",))
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -49,11 +47,8 @@ def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]
 
 def read_back(suite: SyntaxGymSuite) -> list[str]:
     """How a table was read, and the predictions of a suite in English."""
-    how = [suite.understood] if suite.understood else []
-    return how + [
-        f"prediction {n}: {prediction.formula.english(suite.regions)}"
-        for n, prediction in enumerate(suite.predictions, 1)
-    ]
+    texts = [prediction.formula.english(suite.regions) for prediction in suite.predictions]
+    return [*filter(None, [suite.understood]), *(f"prediction {n}: {text}" for n, text in enumerate(texts, 1))]
 
 
 def convert(source: Path, target: Path, options: Mapping[str, str]) -> list[str]:

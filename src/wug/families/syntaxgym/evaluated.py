@@ -145,10 +145,8 @@ def _with_gold(
         problems.error(f"item {number}", "is not in the gold suite")
     predictions = suite.predictions or tuple(gold.predictions)
     if not problems.errors:
-        compared = {
-            index: [name for _, name in prediction.formula.atoms()] for index, prediction in enumerate(predictions)
-        }
-        conditions_needed(compared, suite.items, problems)
+        compared = ([name for _, name in prediction.formula.atoms()] for prediction in predictions)
+        conditions_needed(dict(enumerate(compared)), suite.items, problems)
     refuse_errors(problems, path)
     different = [
         f"item {number}, condition {condition.name}"

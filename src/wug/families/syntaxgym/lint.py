@@ -41,9 +41,8 @@ def lint(suite: SyntaxGymSuite) -> list[Problem]:
     if len(trimmed) == 1:
         problems.warn(trimmed[0], "spaces around the text are trimmed")
     elif trimmed:
-        problems.warn(
-            "", f"{len(trimmed)} regions have spaces around their text, which are trimmed; first {trimmed[0]}"
-        )
+        regions = plural(len(trimmed), "region")
+        problems.warn("", f"{regions} have spaces around their text, which are trimmed; first {trimmed[0]}")
     for _, _, region, place in _regions(suite):
         if set("\n\r\t") & set(region.text):
             problems.warn(place, "contains a line break or a tab, which the model will see")
@@ -72,9 +71,8 @@ def _same_sentences(suite: SyntaxGymSuite, problems: ProblemList) -> None:
             if earlier != condition.name:
                 same[earlier, condition.name].append(item)
     for (earlier, later), items in same.items():
-        doomed = [
-            str(i) for i, p in enumerate(suite.predictions, 1) if _needs_difference(p.formula.tree, earlier, later)
-        ]
+        trees = enumerate((prediction.formula.tree for prediction in suite.predictions), 1)
+        doomed = [str(number) for number, tree in trees if _needs_difference(tree, earlier, later)]
         so = f", so prediction {' and '.join(doomed)} is always false there" if doomed else ""
         problems.warn(_listed(items), f"conditions {earlier} and {later} are the same sentence{so}")
 

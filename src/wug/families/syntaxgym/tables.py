@@ -247,10 +247,8 @@ def _wide(
         elif condition in items.setdefault(item, {}):
             problems.error(f"line {line}", f"item {item} has the condition {condition!r} twice")
         else:
-            contents = [fields[index] for index in regions]
-            items[item][condition] = [
-                {"region_number": number, "content": content} for number, content in enumerate(contents, start=1)
-            ]
+            contents = enumerate((fields[index] for index in regions), start=1)
+            items[item][condition] = [{"region_number": number, "content": content} for number, content in contents]
     names = {str(number): columns.names[index] for number, index in enumerate(regions, start=1)}
     return {"region_meta": names, "items": item_list(items)}
 

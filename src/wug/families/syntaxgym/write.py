@@ -110,10 +110,8 @@ def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
     written = {line[2:].partition(":")[0] for line in head_lines(suite.head, ())}
     if fields := [key for key in suite.head if key not in written]:
         lost.append(f"a table cannot store these fields of meta: {', '.join(fields)}")
-    others = {
-        key for prediction in suite.predictions if isinstance(prediction.raw, Mapping) for key in prediction.raw
-    } - _FORMULA
-    if others:
+    documents = (prediction.raw for prediction in suite.predictions if isinstance(prediction.raw, Mapping))
+    if others := set().union(*documents) - _FORMULA:
         lost.append(f"a table cannot store these fields of predictions: {', '.join(sorted(others))}")
     stored = set(_shared_texts(r for item in suite.items for c in item.conditions for r in c.regions))
     extras = set(suite.extra)

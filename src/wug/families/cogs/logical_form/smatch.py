@@ -78,10 +78,8 @@ class _Gains(NamedTuple):
 
     def score(self, names: IndexMap) -> int:
         singles = sum(self.single[v][u] for v, u in names.items())
-        pairs = sum(
-            n for pair in names.items() for (v, u), n in self.paired.get(pair, _NOTHING).items() if names.get(v) == u
-        )
-        return singles + pairs // 2
+        counters = (self.paired.get(pair, _NOTHING) for pair in names.items())
+        return singles + sum(n for counter in counters for (v, u), n in counter.items() if names.get(v) == u) // 2
 
 
 _NOTHING: Counter[tuple[str, str]] = Counter()

@@ -48,9 +48,8 @@ def statistics(sources: Iterable[str]) -> SourceStatistics:
             counts["pairs"][pair] += 1
             counts["nesting"][" ".join(_KINDS[arity(word)] for word in pair.split() if word != ",")] += 1
         counts["strings"].update(len(string) for string in expression.strings)
-    return SourceStatistics(
-        lines, {field: {key: counted[key] for key in _in_order(counted)} for field, counted in counts.items()}
-    )
+    ordered = {field: {key: counted[key] for key in _in_order(counted)} for field, counted in counts.items()}
+    return SourceStatistics(lines, ordered)
 
 
 def argument_pairs(expression: Expression) -> Iterator[str]:

@@ -54,9 +54,7 @@ def synonym_pairs(
 
     Without `per_function` there are as many as the rarest function allows, 2,500 at most.
     """
-    having = {
-        function: [sample for sample in samples if function in sample.source.split()] for function in language.TWINNED
-    }
+    having = {name: [sample for sample in samples if name in sample.source.split()] for name in language.TWINNED}
     rarest = min(having, key=lambda function: len(having[function]))
     count = min(MAX_PER_FUNCTION, len(having[rarest])) if per_function is None else per_function
     if count < 1 or count > len(having[rarest]):
@@ -178,9 +176,8 @@ def _growing_source(function: str, size: int, strings: Strings, random: Random) 
 
 def _remappable(source: str, pair: str) -> bool:
     """Whether the source has the pair, and means something else as an exception."""
-    return pair in language.exceptions(source) and language.meaning(
-        language.exceptional(source, pair)
-    ) != language.meaning(source)
+    exception = language.meaning(language.exceptional(source, pair))
+    return pair in language.exceptions(source) and exception != language.meaning(source)
 
 
 def _functions(words: Iterable[str]) -> int:

@@ -216,9 +216,8 @@ def _table(name: str, sentences: Conditions, result: Result, marked: Collection[
     rows = []
     for condition, regions in sentences.items():
         cells = {region.number: _cell(region, sign) for region in regions}
-        rows.append(
-            page.TablePartRow((page.TableCell(condition), *(cells.get(number, page.TableCell()) for number in names)))
-        )
+        ordered = (cells.get(number, page.TableCell()) for number in names)
+        rows.append(page.TablePartRow((page.TableCell(condition), *ordered)))
     return page.TablePart(name, "", (page.TableColumn(""), *columns), (("", tuple(rows)),), style="tokens")
 
 
@@ -303,9 +302,8 @@ def _surprisal(sentences: Conditions) -> page.SortKey:
 
 
 def _length(sentences: Conditions) -> page.SortKey:
-    return max(
-        (float(sum(len(region.content.split()) for region in regions)) for regions in sentences.values()), default=None
-    )
+    texts = map(_text, sentences.values())
+    return max((float(len(text.split())) for text in texts), default=None)
 
 
 SORTS = (

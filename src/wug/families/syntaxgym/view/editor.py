@@ -25,9 +25,7 @@ NEEDED = f"it needs at least {ENOUGH}"
 def scores(result: Result, rows: Rows) -> dict[str, Any]:
     """The scores of a suite as JSON data."""
     try:
-        sources: dict[int | None, str] = {
-            i: str(prediction["source"]) for i, prediction in enumerate(result.meta["formulas"])
-        }
+        sources: dict[int | None, str] = dict(enumerate(str(each["source"]) for each in result.meta["formulas"]))
     except (KeyError, TypeError):
         raise StoreError(f"the result of {result.suite} has no formulas: its row is damaged") from None
     return {
@@ -69,9 +67,8 @@ def suite_of_item(result: Result, judgements: Sequence[OutcomeRow], item: ItemVi
         return None
     regions = {1: "beginning", 2: "difference", 3: "end"}
     contents = dict(zip((GOOD, BAD), _split_at_difference(item.sentences), strict=True))
-    return one_item_document(
-        name, "sum", regions, contents, [{"type": "formula", "formula": f"(*;%{BAD}%) > (*;%{GOOD}%)"}]
-    )
+    prediction = {"type": "formula", "formula": f"(*;%{BAD}%) > (*;%{GOOD}%)"}
+    return one_item_document(name, "sum", regions, contents, [prediction])
 
 
 def _chart(figure: Figure | None) -> dict[str, Any] | None:
