@@ -135,11 +135,9 @@ def parse(path: Path, settings: ChoicesSettings) -> ParsedChoices:
     problems = ProblemList.of(table.problems, need(table.header, (*needed, *settings.groups)))
     if any(problem.place == "header" for problem in problems):
         return ParsedChoices(name, [], problems)
-    choices = [
-        choice
-        for number, record in enumerate(table.records, 1)
-        for choice in FORMATS[name].parse(record, number, settings, problems)
-    ]
+    choices: list[ChoiceItem] = []
+    for number, record in enumerate(table.records, 1):
+        choices += FORMATS[name].parse(record, number, settings, problems)
     return ParsedChoices(name, choices, problems)
 
 

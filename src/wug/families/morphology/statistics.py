@@ -113,9 +113,8 @@ class _Laplace:
         if deviation == 0.0:
             return float(self._log_density(fixed, precision).sum())
         effects = self.effects = self._modes(fixed, precision, deviation)
-        curvature = 1 - deviation**2 * self._sum(
-            self._derivatives(fixed + deviation * effects[self.groups], precision)[1]
-        )
+        _, second = self._derivatives(fixed + deviation * effects[self.groups], precision)
+        curvature = 1 - deviation**2 * self._sum(second)
         if (curvature <= 0).any():
             return -math.inf
         joint = self._joint(effects, fixed, precision, deviation)
@@ -165,10 +164,8 @@ class _Laplace:
         a, b = mean * precision, (1 - mean) * precision
         slope = mean * (1 - mean)
         excess: Floats = np.log(self.shares) - np.log1p(-self.shares) - digamma(a) + digamma(b)
-        second = precision * excess * slope * (1 - 2 * mean) - (precision * slope) ** 2 * (
-            polygamma(1, a) + polygamma(1, b)
-        )
-        return precision * excess * slope, second
+        first, curve = precision * excess * slope, polygamma(1, a) + polygamma(1, b)
+        return first, first * (1 - 2 * mean) - (precision * slope) ** 2 * curve
 
 
 def _logistic(x: Floats) -> Floats:

@@ -96,10 +96,8 @@ def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
 
 def _answer(detail: Mapping[str, Any]) -> page.LinesPart:
     forms = ", ".join(map(str, detail.get("forms", ())))
-    lines = [
-        page.LabelledText("answer", (Piece(str(detail["answer"])),)),
-        page.LabelledText("people, or expected", (Piece(forms),), "ins"),
-    ]
+    lines = [page.LabelledText("answer", (Piece(str(detail["answer"])),))]
+    lines.append(page.LabelledText("people, or expected", (Piece(forms),), "ins"))
     outputs = dict.fromkeys(map(str, detail.get("outputs", ())))
     others = (text for text in outputs if text.strip() != detail["answer"])
     lines += [page.LabelledText("output", (Piece(text[:200]),), "mark") for text in others]

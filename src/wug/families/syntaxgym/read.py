@@ -132,9 +132,8 @@ def _metrics(head: Mapping[str, Any], problems: ProblemList) -> tuple[str, ...]:
 
 def _region_names(declared: object, problems: ProblemList) -> dict[int, str] | None:
     if not isinstance(declared, dict) or not declared:
-        problems.error(
-            "region_meta", f"must be an object of numbers and names, not {describe(declared) if declared else 'empty'}"
-        )
+        what = describe(declared) if declared else "empty"
+        problems.error("region_meta", f"must be an object of numbers and names, not {what}")
         return None
     names: dict[int, str] = {}
     for key, name in declared.items():
@@ -321,14 +320,11 @@ def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[Sui
                 # A name that most items have is not a misspelling.
                 if near := nearest(name, [other for other in have if counts[other] <= len(items) / 2]):
                     misspelt.add((item.number, name))
-                    problems.error(
-                        f"item {item.number}, condition {near}",
-                        f"unknown condition {near!r}. Did you mean {name!r}, which prediction {index + 1} needs?",
-                    )
+                    message = f"unknown condition {near!r}. Did you mean {name!r}, which prediction {index + 1} needs?"
+                    problems.error(f"item {item.number}, condition {near}", message)
                 else:
-                    problems.error(
-                        f"item {item.number}", f"condition {name!r} is missing, which prediction {index + 1} needs"
-                    )
+                    message = f"condition {name!r} is missing, which prediction {index + 1} needs"
+                    problems.error(f"item {item.number}", message)
 
 
 def _object(raw: object, place: str, fields: str) -> Mapping[str, Any]:

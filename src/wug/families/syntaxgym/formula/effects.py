@@ -55,10 +55,8 @@ def predicted_effects(tree: Node) -> list[PredictedEffect]:
     parts = tree.parts if isinstance(tree, Logic) and tree.operator == "&" else ()
     inequalities = [part for part in parts if _is_inequality(part)]
     letters = [*ascii_lowercase, *map(str, range(len(inequalities)))]
-    return [
-        PredictedEffect(name if len(inequalities) > 1 else "", part, f"margin_{name}")
-        for name, part in zip(letters, inequalities, strict=False)
-    ]
+    pairs = zip(letters, inequalities, strict=False)
+    return [PredictedEffect(name if len(inequalities) > 1 else "", part, f"margin_{name}") for name, part in pairs]
 
 
 def _is_inequality(node: Node) -> TypeGuard[Relation]:

@@ -118,9 +118,8 @@ def _token(source: str, position: int) -> _Token:
         if region := _ATOM_REGION.match(source, position):
             return _atom(source, position, region)
         if comma := _ATOM_WITH_COMMA.match(source, position):
-            raise FormulaError(
-                "a region and its condition are separated by a semicolon, as in (1;%name%)", source, *comma.span(1)
-            )
+            message = "a region and its condition are separated by a semicolon, as in (1;%name%)"
+            raise FormulaError(message, source, *comma.span(1))
     if number := _NUMBER.match(source, position):
         value = float(number.group())
         if math.isinf(value):
@@ -172,10 +171,8 @@ class _Parser:
         self.depth = 0
         operators = [token for token in self.tokens if token.kind in _POWER]
         if len(operators) > MAX_OPERATORS:
-            raise self.error(
-                f"a prediction has at most {MAX_OPERATORS} operators, this one has {len(operators)}",
-                operators[MAX_OPERATORS],
-            )
+            message = f"a prediction has at most {MAX_OPERATORS} operators, this one has {len(operators)}"
+            raise self.error(message, operators[MAX_OPERATORS])
 
     def prediction(self) -> Node:
         if len(self.tokens) == 1:

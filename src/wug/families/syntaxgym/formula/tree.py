@@ -153,9 +153,8 @@ def canonical(node: Node) -> str:
             loose = ("+", "-") if node.operator in "*/" else ()
             left = _bracketed(node.left, isinstance(node.left, Arithmetic) and node.left.operator in loose)
             # The right side keeps its brackets: floating-point sums depend on their order.
-            right = _bracketed(
-                node.right, isinstance(node.right, Arithmetic) and (bool(loose) or node.right.operator in "+-")
-            )
+            keeps = isinstance(node.right, Arithmetic) and (bool(loose) or node.right.operator in "+-")
+            right = _bracketed(node.right, keeps)
             return f"{left} {node.operator} {right}"
         case Relation():
             left, right = (_bracketed(s, isinstance(s, Relation | Logic)) for s in (node.left, node.right))

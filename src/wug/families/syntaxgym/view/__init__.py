@@ -286,10 +286,8 @@ def _of_sentences(
     """Sort the rows of any metric by the sentences of the summary."""
 
     def values(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey]]:
-        values_by_item = {
-            row.outcome.item: measure(by_region.conditions(row.outcome))
-            for row in rows.each(Filter(SUMMARY), keys=("conditions",))
-        }
+        outcomes = (row.outcome for row in rows.each(Filter(SUMMARY), keys=("conditions",)))
+        values_by_item = {outcome.item: measure(by_region.conditions(outcome)) for outcome in outcomes}
         for row in rows.each(wanted, keys=()):
             yield row.position, values_by_item.get(row.outcome.item)
 
