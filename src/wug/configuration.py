@@ -30,8 +30,8 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, dict) and all(map(is_text, value.values()))
 
 
-def _is_format(value: Any) -> bool:
-    return is_text(value) and format_named(value) is not None
+def _is_format(value: object) -> bool:
+    return isinstance(value, str) and format_named(value) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ STORE = option(
 class FormatChoice(click.Choice[str]):
     """A table format, by its name or a suffix such as `md`."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name of the format, or a usage error."""
         return super().convert(format_named(value) or value, param, ctx)
 
