@@ -197,7 +197,7 @@ def curves(
     chance.put_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
     if not several:
         return chart
-    legend = choice.legend(series, "series", _last(points))
+    legend = choice.legend(series, "series", {p.series: p.value for p in sorted(points, key=lambda p: p.x)})
     for key in legend["legend"]["keys"] if many else ():
         key |= {"shape": vega.OUTLINES["circle"], "dash": [1, 0]}
     return chart.add_params(choice.param).properties(usermeta=legend)
@@ -379,10 +379,6 @@ def _band(base: Any, several: bool, choice: vega.SeriesSelection) -> Any:
     """The intervals of a line as a band; of several lines, those of the selected one."""
     band = base.mark_area(clip=True, tooltip=None, opacity=0.16)
     return band.transform_filter(f"length({choice.param.name}) == 1") if several else band
-
-
-def _last(points: Sequence[LinePoint]) -> dict[str, float]:
-    return {point.series: point.value for point in sorted(points, key=lambda point: point.x)}
 
 
 def _peak_label(peak: LinePoint, x: str, share: bool) -> Any:

@@ -76,12 +76,11 @@ def effects_figure(result: Result, rows: Rows) -> Figure | None:
 
 def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
     derivation = metric.derived
-    selection = Filter(derivation.metric) if derivation else None
-    if derivation is None or selection is None or rows.tally(derivation.metric)[""] > MAX_DOTS:
+    if derivation is None or rows.tally(derivation.metric)[""] > MAX_DOTS:
         return []
     effects = (
         (row.outcome, derivation.value(row.outcome.detail))
-        for row in rows.each(selection, keys=(derivation.plus, derivation.minus))
+        for row in rows.each(Filter(derivation.metric), keys=(derivation.plus, derivation.minus))
     )
     return [(o.item, value) for o, value in effects if o.value is not None and finite(value) is not None]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import starmap, zip_longest
 from typing import NamedTuple
 
 from wug.types import Scored, Token
@@ -37,13 +36,8 @@ def align(first: Scored, second: Scored) -> list[AlignedTokens]:
     matcher = SequenceMatcher(None, [token.text for token in ours], [token.text for token in theirs], autojunk=False)
     aligned: list[AlignedTokens] = []
     for _, start, end, other_start, other_end in matcher.get_opcodes():
-        aligned += map(_aligned, *_padded(ours[start:end], theirs[other_start:other_end]))
+        aligned += starmap(_aligned, zip_longest(ours[start:end], theirs[other_start:other_end]))
     return aligned
-
-
-def _padded(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[list[Token | None], list[Token | None]]:
-    pairs = list(zip_longest(ours, theirs))
-    return [one for one, _ in pairs], [other for _, other in pairs]
 
 
 def _aligned(first: Token | None, second: Token | None) -> AlignedTokens:

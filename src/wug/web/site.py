@@ -81,7 +81,7 @@ class Site:
             .render(
                 request=request,
                 path=request.url.path,
-                here=_path_and_query(request),
+                here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
                 query=dict(request.query_params),
                 site=self,
                 token=self.csrf_token,
@@ -173,11 +173,6 @@ def build_url(path: str, parameters: Mapping[str, object]) -> str:
     ]
     query = urlencode([(key, value) for key, value in pairs if value not in (None, "")], errors="replace")
     return f"{path}?{query}" if query else path
-
-
-def _path_and_query(request: Request) -> str:
-    query = request.url.query
-    return f"{request.url.path}?{query}" if query else request.url.path
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -62,12 +62,16 @@ def _render(request: Request, template: str, query: RunQuery, runs: Sequence[Run
     """A page of runs, with what all of them show."""
     site = site_of(request)
     state, running = site.reader.state()
-    common: dict[str, Any] = {"grid_query": query, "state": state, "going": running, **_tab_counts(site, runs)}
-    return site.render(request, template, **common, **shown)
+    drafts = sum(run.is_draft for run in runs)
+    counts = {"runs": len(runs) - drafts, "drafts": drafts, "removed": len(site.reader.runs(removed=True))}
+    return site.render(request, template, grid_query=query, state=state, going=running, **counts, **shown)
 
 
 def _runs_table(request: Request) -> Response:
-    rows = _run_rows(site_of(request), RunQuery.parse(request.query_params))
+    site, query = site_of(request), RunQuery.parse(request.query_params)
+    results = matching_results(site.reader.overview(), query)
+    runs = matching_runs(_runs_of_tab(site, site.reader.runs(), query), results, query)
+    rows = (_row(run, summary) for run in runs for summary in results.get(run.id, ()))
     return table_response(request.path_params["form"], "runs", COLUMNS, rows)
 
 
@@ -124,11 +128,6 @@ def _grid_source(site: Site) -> GridSource:
     return GridSource(runs, results, site.reader.sweep_names(), site.reader.warnings())
 
 
-def _tab_counts(site: Site, runs: Sequence[Run]) -> dict[str, int]:
-    drafts = sum(run.is_draft for run in runs)
-    return {"runs": len(runs) - drafts, "drafts": drafts, "removed": len(site.reader.runs(removed=True))}
-
-
 def _news(runs: Sequence[Run]) -> list[RunEntry]:
     """Unfinished runs, and recent ones that failed or were interrupted."""
     names = short_names(run.model for run in runs)
@@ -141,13 +140,6 @@ def _runs_of_tab(site: Site, runs: Sequence[Run], query: RunQuery) -> list[Run]:
     if query.show == "removed":
         return site.reader.runs(removed=True)
     return [run for run in runs if run.is_draft == (query.show == "drafts")]
-
-
-def _run_rows(site: Site, query: RunQuery) -> Iterator[dict[str, object]]:
-    """One row per result of the runs that match a query."""
-    results = matching_results(site.reader.overview(), query)
-    for run in matching_runs(_runs_of_tab(site, site.reader.runs(), query), results, query):
-        yield from (_row(run, summary) for summary in results.get(run.id, ()))
 
 
 def _row(run: Run, summary: Summary) -> dict[str, object]:

@@ -150,7 +150,8 @@ def _page(request: Request) -> Response:
     is_new = any(cache.find((model, texts)) is None for model in models)
     if not fault and texts and is_new and request.headers.get("sec-fetch-site") in CROSS_SITE:
         fault = "This link came from another site. Press Score to score its sentences."
-    jobs = [] if fault or not texts else [_score_job(site, model, texts) for model in models]
+    task = functools.partial(score_texts, texts, site.cache)
+    jobs = [] if fault or not texts else [cache.start((model, texts), model, task) for model in models]
     if page := request.headers.get(LIVE_HEADER, ""):
         cache.replace(page, jobs)
     for job in jobs:
@@ -215,10 +216,6 @@ ROUTES: list[BaseRoute] = [
     Route("/sentence/state.json", _state),
     Route("/sentence/likeliest.json", json_endpoint(_likeliest), methods=["POST"]),
 ]
-
-
-def _score_job(site: Site, model: str, texts: tuple[str, ...]) -> Job:
-    return job_cache(site).start((model, texts), model, lambda: score_texts(texts, site.cache))
 
 
 def _parse(request: Request) -> tuple[tuple[str, ...], tuple[str, ...], str]:
