@@ -182,16 +182,16 @@ def _means(results: Sequence[Result], field: str) -> Table:
 
 def print_table(table: FormattedTable, console: Console, *, grouped: int = 0) -> None:
     """Print a table; of neighbouring rows with the same first `grouped` cells, only the first shows them."""
-    shown = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    grid = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for column, (name, align) in enumerate(zip(table.head, table.align, strict=True)):
         justify: JustifyMethod = "right" if align == "r" else "left"
-        shown.add_column(escape(name), justify=justify, overflow="fold", no_wrap=0 < grouped <= column)
+        grid.add_column(escape(name), justify=justify, overflow="fold", no_wrap=0 < grouped <= column)
     before: Sequence[str] = ()
     for row in table.rows:
         repeated = grouped > 0 and row[:grouped] == before
-        shown.add_row(*([""] * grouped if repeated else map(escape, row[:grouped])), *map(escape, row[grouped:]))
+        grid.add_row(*([""] * grouped if repeated else map(escape, row[:grouped])), *map(escape, row[grouped:]))
         before = row[:grouped]
-    console.print(shown)
+    console.print(grid)
 
 
 def _print_tables(tables: Iterable[Table], console: Console) -> None:

@@ -124,9 +124,9 @@ def run_entry(
 ) -> RunEntry:
     """A run as the list shows it; `names` are short names by model id."""
     message = _message(run)
-    shown = (run.status, run.finished, run.suites, run.name, run.note, run.removed, message, len(results))
+    fields = (run.status, run.finished, run.suites, run.name, run.note, run.removed, message, len(results))
     return RunEntry(
-        *(run, names.get(run.model, run.model), message, fingerprint([str(part) for part in shown])),
+        *(run, names.get(run.model, run.model), message, fingerprint([str(part) for part in fields])),
         *(_tested(results), _headline(results, warnings or {})),
     )
 
@@ -136,14 +136,15 @@ def _sweep_entry(
 ) -> RunEntry:
     statuses = Counter(run.status for run in runs)
     first, last = min(runs, key=lambda run: run.started), max(runs, key=lambda run: run.finished or "")
-    worst = next((each for each in runs if each.status != "complete"), runs[0])
+    example = next((each for each in runs if each.status != "complete"), runs[0])
     finished = None if statuses["running"] else last.finished
-    run = replace(runs[0], status=worst.status, started=first.started, finished=finished, name=None, note=None)
+    run = replace(runs[0], status=example.status, started=first.started, finished=finished, name=None, note=None)
     message = ", ".join(f"{count:,} {word}" for word, count in statuses.items()) if len(statuses) > 1 else ""
-    own = [summary for each in runs for summary in results.get(each.id, ())]
+    ids = tuple(each.id for each in runs)
+    summaries = [summary for id in ids for summary in results.get(id, ())]
     mark = fingerprint([name, str(finished), *(f"{each.id} {each.status} {each.suites}" for each in runs)])
     label = f"{name} ({plural(len(runs), 'model')})"
-    return RunEntry(run, label, message, mark, _tested(own), _headline(own, warnings), tuple(each.id for each in runs))
+    return RunEntry(run, label, message, mark, _tested(summaries), _headline(summaries, warnings), ids)
 
 
 def _tested(results: Sequence[Summary]) -> str:
@@ -155,12 +156,12 @@ def _tested(results: Sequence[Summary]) -> str:
 def _headline(results: Sequence[Summary], warnings: Warnings) -> str:
     """The value of a single result, or the range of several proportions; those that mean nothing are left out."""
     cells = [cell_of(summary, warnings.get(summary.id, ())) for summary in results if not summary.error]
-    shown = [cell.shown for cell in cells if cell.shown is not None and cell.text != "–"]
-    if cells and not shown:
+    headlines = [cell.shown for cell in cells if cell.shown is not None and cell.text != "–"]
+    if cells and not headlines:
         return NOT_MEASURABLE
-    if len({row.text for row in shown}) == 1:
-        return shown[0].text
-    shares = sorted((row for row in shown if row.share), key=lambda row: row.value)
+    if len({row.text for row in headlines}) == 1:
+        return headlines[0].text
+    shares = sorted((row for row in headlines if row.share), key=lambda row: row.value)
     return f"{shares[0].text.rstrip('%')}–{shares[-1].text}" if len(shares) > 1 else ""
 
 

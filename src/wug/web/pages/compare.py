@@ -112,24 +112,24 @@ class ComparisonOptions:
     @property
     def choices(self) -> dict[str, list[SideChoice]]:
         """Choices under their headings: pooled runs first, then model by model."""
-        fitting = [run for run in self._runs if self._has_suite(run)]
-        together = [
+        runs_with_suite = [run for run in self._runs if self._has_suite(run)]
+        pooled = [
             SideChoice(_joined_ids(runs), f"{name}, {len(runs)} seeds ({_describe(runs)})")
-            for name, runs in self._seeds(fitting).items()
+            for name, runs in self._seeds(runs_with_suite).items()
         ]
-        together += [
+        pooled += [
             SideChoice(f"sweep:{id}", f"{name}, {len(self._sweep_runs(id))} models")
             for id, name in self._sweeps.items()
             if any(self._has_suite(self._by_id[run]) for run in self._sweep_runs(id))
         ]
-        counts = Counter(run.model for run in fitting if run in self._model_runs(run.model))
-        together += [
+        counts = Counter(run.model for run in runs_with_suite if run in self._model_runs(run.model))
+        pooled += [
             SideChoice(f"model:{model}", f"{self._names[model]}, newest of {count} runs on each suite")
             for model, count in counts.items()
             if count > 1
         ]
-        groups: dict[str, list[SideChoice]] = {"several runs together": together} if together else {}
-        for run in [run for run in fitting if run.sweep not in self._sweeps][:MAX_RUN_CHOICES]:
+        groups: dict[str, list[SideChoice]] = {"several runs together": pooled} if pooled else {}
+        for run in [run for run in runs_with_suite if run.sweep not in self._sweeps][:MAX_RUN_CHOICES]:
             groups.setdefault(self._names[run.model], []).append(SideChoice(str(run.id), self._label(run)))
         return groups
 
@@ -162,10 +162,10 @@ class ComparisonOptions:
     def _parse_side(self, text: str) -> ComparisonSide | None:
         kind, colon, name = text.partition(":")
         if colon and kind == "model":
-            own = self._model_runs(name)
-            if not own:
+            run_ids = tuple(run.id for run in self._model_runs(name))
+            if not run_ids:
                 raise HTTPException(404, f"No run of {name!r} has a result.")
-            return ComparisonSide(text if len(own) > 1 else str(own[0].id), tuple(run.id for run in own))
+            return ComparisonSide(text if len(run_ids) > 1 else str(run_ids[0]), run_ids)
         if colon and kind == "sweep" and name.isdecimal() and len(name) < 12:
             runs = self._sweep_runs(int(name))
             if not runs:
@@ -184,8 +184,8 @@ class ComparisonOptions:
 
     def _model_runs(self, model: str) -> list[Run]:
         """The finished runs of a model, newest first; those of drafts and sweeps only if there are no others."""
-        own = [run for run in self._runs if run.model == model and run.status != "running"]
-        return [run for run in own if not run.is_draft and run.sweep not in self._sweeps] or own
+        finished = [run for run in self._runs if run.model == model and run.status != "running"]
+        return [run for run in finished if not run.is_draft and run.sweep not in self._sweeps] or finished
 
     def _seeds(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
         """For each model with several seeds, the newest run of each seed."""
@@ -203,9 +203,9 @@ class ComparisonOptions:
         return not self._suite or self._suite in self._suites.get(run.id, ()) or "*" in self._suite
 
     def _label(self, run: Run) -> str:
-        named = f" · {run.name}" if run.name else ""
+        run_name = f" · {run.name}" if run.name else ""
         suites = "1 suite" if run.suites == 1 else f"{run.suites} suites"
-        return f"{self._names[run.model]} · {local_time(run.started)} · {suites} · run {run.id}{named}"
+        return f"{self._names[run.model]} · {local_time(run.started)} · {suites} · run {run.id}{run_name}"
 
 
 def _page(request: Request) -> Response:
@@ -335,18 +335,18 @@ def _model_places(sides: Sequence[ComparisonSide]) -> list[int]:
 
 def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[Figure]:
     """One chart per suite with the curves of all models, if the runs are checkpoints with known steps."""
-    wanted = [name for name in request.query_params.getlist("suite") if name]
+    suite_names = [name for name in request.query_params.getlist("suite") if name]
     runs = list(dict.fromkeys(run for side in sides for run in side.runs[: 1 if side.is_model else None]))
     try:
         with site_of(request).open_store() as store:
-            curves = learning_curves(store, runs, suites=wanted)
+            curves = learning_curves(store, runs, suites=suite_names)
     except (InputError, UnknownName):
         return []
     suites = list(dict.fromkeys(curve.suite for curve in curves.curves))
     figures: list[Figure] = []
     for suite in suites[:MAX_CURVE_SUITES]:
-        own = replace(curves, curves=tuple(curve for curve in curves.curves if curve.suite == suite))
-        figures += (replace(figure, title=f"{suite} over training") for figure in curve_figures(own))
+        curves_of_suite = replace(curves, curves=tuple(curve for curve in curves.curves if curve.suite == suite))
+        figures += (replace(figure, title=f"{suite} over training") for figure in curve_figures(curves_of_suite))
     return [replace(figure, id=f"curve-{number}") for number, figure in enumerate(figures)]
 
 
@@ -363,18 +363,18 @@ def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
 
 def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
     repeated = len({row.summary.model for row in rows}) < len(rows)
-    shown = rows[:MAX_RANKED_MODELS]
-    names = short_names(row.summary.model for row in shown)
+    ranked = rows[:MAX_RANKED_MODELS]
+    names = short_names(row.summary.model for row in ranked)
     points = [
         point(
             row.shown,
             name=f"{names[row.summary.model]} (run {row.summary.run})" if repeated else names[row.summary.model],
             chance=chance_level(row.summary.kind, row.shown.metric, row.summary.estimates),
         )
-        for row in shown
+        for row in ranked
     ]
-    name, share = rows[0].shown.name, all(row.shown.share for row in shown)
-    more = f" The first {len(shown)} of {len(rows)}." if len(shown) < len(rows) else ""
+    name, share = rows[0].shown.name, all(row.shown.share for row in ranked)
+    more = f" The first {len(ranked)} of {len(rows)}." if len(ranked) < len(rows) else ""
     return estimate_figure(
         "suite",
         f"Every model on {suite}",
@@ -382,7 +382,7 @@ def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
         partial(charts.intervals, points, title=name, share=share),
         [
             ({"run": str(summary.run), "model": summary.model, "status": summary.status, "metric": row.metric}, row)
-            for summary, row in shown
+            for summary, row in ranked
         ],
     )
 

@@ -165,24 +165,24 @@ def _chart_pair(
     site: Site, view: ResultView, parts: Sequence[ViewPart], related: Sequence[RelatedResult], request: Request
 ) -> ChartPair | None:
     """The charts of this result and of the one that the URL adds; None if it names none."""
-    wanted = request.query_params.get("with", "")
-    named = next((sibling for sibling in related if str(sibling.id) == wanted), None)
+    sibling_id = request.query_params.get("with", "")
+    sibling = next((sibling for sibling in related if str(sibling.id) == sibling_id), None)
     draw = next((part.pair for part in parts if isinstance(part, Figure) and part.pair), None)
-    if named is None or draw is None:
+    if sibling is None or draw is None:
         return None
-    other = load_result(site, named.id)
-    own = view.name if other.name != view.name else f"{view.name} (run {view.run.id})"
-    figures = draw(own, OtherResult(named.name, other.result, other.rows))
-    return ChartPair(named.id, (own, named.name), figures, request.query_params.get("as") == "one")
+    other = load_result(site, sibling.id)
+    label = view.name if other.name != view.name else f"{view.name} (run {view.run.id})"
+    figures = draw(label, OtherResult(sibling.name, other.result, other.rows))
+    return ChartPair(sibling.id, (label, sibling.name), figures, request.query_params.get("as") == "one")
 
 
 def _groups_of(result: Result, figure: Figure) -> dict[str, str]:
     """The groups of items behind the rows of a chart: `field=value` by heading and name, and by name alone."""
-    shown = {cell for row in figure.rows for cell in row}
+    group_names = {cell for row in figure.rows for cell in row}
     groups = (Group.parse(estimate.group) for estimate in result.estimates)
     groups_by_row: dict[str, str] = {}
     for group in groups:
-        if not group.is_overall and group.value in shown:
+        if not group.is_overall and group.value in group_names:
             groups_by_row[charts.row_key(plain(group.field), group.value)] = str(group)
             if charts.row_key("", group.value) not in groups_by_row or plain(group.field) in figure.columns:
                 groups_by_row[charts.row_key("", group.value)] = str(group)

@@ -128,8 +128,8 @@ def group_tables(id: int, result: Result) -> Iterator[GroupTable]:
 def _run_figure(site: Site, run: int, results: Sequence[tuple[Summary, FormattedEstimate | None]]) -> Figure | None:
     """The results of one suite compared, if the run has several of it; otherwise all suites."""
     summaries = site.reader.overview([run])
-    several = len({(summary.kind, summary.suite) for summary in summaries}) < len(summaries)
-    if several and not any(summary.error for summary in summaries):
+    has_repeated_suite = len({(summary.kind, summary.suite) for summary in summaries}) < len(summaries)
+    if has_repeated_suite and not any(summary.error for summary in summaries):
         compared = across_figures([summary.result for summary in site.reader.stored(run, outcomes=True)])
         return next(compared, None) or suites_figure(results)
     return suites_figure(results)
@@ -137,11 +137,11 @@ def _run_figure(site: Site, run: int, results: Sequence[tuple[Summary, Formatted
 
 def _named(site: Site, summaries: Sequence[Summary]) -> Sequence[Summary]:
     """The results, with their options in the names of suites that the run has several results of."""
-    sound = [summary for summary in summaries if not summary.error]
-    if len({(summary.kind, summary.suite) for summary in sound}) == len(sound):
+    complete = [summary for summary in summaries if not summary.error]
+    if len({(summary.kind, summary.suite) for summary in complete}) == len(complete):
         return summaries
-    results = labelled([site.reader.result(summary.id)[0] for summary in sound])
-    names = {summary.id: result.suite for summary, result in zip(sound, results, strict=True)}
+    results = labelled([site.reader.result(summary.id)[0] for summary in complete])
+    names = {summary.id: result.suite for summary, result in zip(complete, results, strict=True)}
     return [replace(summary, suite=names.get(summary.id, summary.suite)) for summary in summaries]
 
 

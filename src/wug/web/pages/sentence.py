@@ -328,11 +328,11 @@ def _verdict(totals: Sequence[float]) -> str:
 def _boxes(scored: Scored, first: int | None) -> Iterator[TokenBox]:
     """The tokens; those that make up one character as one, with their total surprisal."""
     texts, tokens = first_texts(scored), scored.tokens
-    together = characters(texts)
-    starts = [tokens[span.start].start for span in together]
+    spans = characters(texts)
+    starts = [tokens[span.start].start for span in spans]
     joined = [0 < at < len(scored.text) and not scored.text[at - 1].isspace() for at in starts]
-    shown = joining(["".join(text for position in span if (text := texts[position])) for span in together], joined)
-    for span, text, is_joined in zip(together, shown, joined, strict=True):
+    labels = joining(["".join(text for position in span if (text := texts[position])) for span in spans], joined)
+    for span, text, is_joined in zip(spans, labels, joined, strict=True):
         known = [bits for position in span if (bits := tokens[position].surprisal) is not None]
         bits = min(sum(known), 1e6) if known else None
         yield TokenBox(

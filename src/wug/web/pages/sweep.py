@@ -61,10 +61,10 @@ class ChosenLines:
     steps: Sequence[float]
 
     @classmethod
-    def of(cls, request: Request, sweep: Sweep, every: Sequence[Member]) -> ChosenLines:
+    def of(cls, request: Request, sweep: Sweep, all_members: Sequence[Member]) -> ChosenLines:
         """What the address chooses, and defaults for the rest."""
         query = request.query_params
-        checkpoints = placed(sweep, [member.run for member in every if member.run is not None])
+        checkpoints = placed(sweep, [member.run for member in all_members if member.run is not None])
         models = list(dict.fromkeys(checkpoint.training for checkpoint in checkpoints))
         by, scale = query.get("by", ""), query.get("scale", "")
         suite, model = query.get("suite", ""), query.get("model", "")
@@ -106,19 +106,19 @@ def _list(request: Request) -> Response:
 def _page(request: Request) -> Response:
     site, query = site_of(request), request.query_params
     sweep = _find_sweep(request)
-    every = members(site.reader, sweep)
-    pages, column_pages = page_count(len(every), MODELS_PER_PAGE), page_count(len(sweep.suites), SUITES_PER_PAGE)
+    all_members = members(site.reader, sweep)
+    pages, column_pages = page_count(len(all_members), MODELS_PER_PAGE), page_count(len(sweep.suites), SUITES_PER_PAGE)
     page = min(parse_page_number(query.get("page", "")), pages)
     columns = min(parse_page_number(query.get("columns", "")), column_pages)
     suites = sweep.suites[(columns - 1) * SUITES_PER_PAGE : columns * SUITES_PER_PAGE]
-    shown = every[(page - 1) * MODELS_PER_PAGE : page * MODELS_PER_PAGE]
-    rows = list(_rows(site.reader, shown, suites))
-    lines = ChosenLines.of(request, sweep, every)
+    members_on_page = all_members[(page - 1) * MODELS_PER_PAGE : page * MODELS_PER_PAGE]
+    rows = list(_rows(site.reader, members_on_page, suites))
+    lines = ChosenLines.of(request, sweep, all_members)
     return site.render(
         request,
         "sweep.html",
         sweep=sweep,
-        tally=counts(every),
+        tally=counts(all_members),
         suites=suites,
         rows=rows,
         values=metric_names(suites, ([cell.shown if cell else None for cell in row.cells] for row in rows)),
@@ -133,7 +133,7 @@ def _page(request: Request) -> Response:
         scales=SCALES,
         all=ALL,
         figure_query=build_url("", {key: query[key] for key in ("by", "scale", "suite", "model") if query.get(key)}),
-        fields=_group_fields(site.reader, every),
+        fields=_group_fields(site.reader, all_members),
     )
 
 
@@ -186,9 +186,9 @@ def _find_sweep(request: Request) -> Sweep:
 def _rows(reader: RunReader, shown_members: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
     by_run, warnings = _summaries(reader, shown_members), reader.warnings()
     for member in shown_members:
-        own = {} if member.run is None else by_run.get(member.run.id, {})
+        summaries = {} if member.run is None else by_run.get(member.run.id, {})
         cells = (
-            None if (summary := own.get(suite)) is None else cell_of(summary, warnings.get(summary.id, ()))
+            None if (summary := summaries.get(suite)) is None else cell_of(summary, warnings.get(summary.id, ()))
             for suite in suites
         )
         yield SweepRow(str(member.model), member.run, tuple(cells))
@@ -205,9 +205,9 @@ def _summaries(reader: RunReader, shown_members: Sequence[Member]) -> dict[int, 
 
 def _table_rows(reader: RunReader, sweep: Sweep) -> Iterator[dict[str, object]]:
     """One row per model and suite, of all pages."""
-    every = members(reader, sweep)
-    by_run = _summaries(reader, every)
-    for member in every:
+    all_members = members(reader, sweep)
+    by_run = _summaries(reader, all_members)
+    for member in all_members:
         for summary in () if member.run is None else by_run.get(member.run.id, {}).values():
             yield {**summary_row(summary), "model": str(member.model)}
 
@@ -222,9 +222,9 @@ def _figures(reader: RunReader, sweep: Sweep, lines: ChosenLines) -> Sequence[Fi
     return [{"id": f"curve-{number}", **placeholder} for number in range(DEFERRED_CHARTS)]
 
 
-def _group_fields(reader: RunReader, every: Sequence[Member]) -> list[str]:
+def _group_fields(reader: RunReader, all_members: Sequence[Member]) -> list[str]:
     """The group fields of the first complete run."""
-    run = next((member.run for member in every if member.run and member.run.status == "complete"), None)
+    run = next((member.run for member in all_members if member.run and member.run.status == "complete"), None)
     try:
         results = [] if run is None else [stored.result for stored in reader.stored(run.id)]
     except StoreError:
