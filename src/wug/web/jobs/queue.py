@@ -11,7 +11,6 @@ import atexit
 import contextlib
 import functools
 import logging
-import pickle
 import secrets
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from multiprocessing import Pipe
 from typing import Any
 
 from wug import registry
@@ -50,13 +50,16 @@ class WorkerProcess:
     """A process that runs one task at a time."""
 
     def __init__(self, command: Sequence[str] = WORKER_COMMAND) -> None:
-        try:
-            # In its own session: Ctrl-C is for the server, which stops the worker.
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-            )
-        except OSError as error:
-            raise WorkerExited(f"cannot be started: {error.strerror or error}") from None
+        stdin, self._commands = Pipe(duplex=False)
+        self._messages, stdout = Pipe(duplex=False)
+        with stdin, stdout:
+            try:
+                # In its own session: Ctrl-C is for the server, which stops the worker.
+                self._process = subprocess.Popen(
+                    command, stdin=stdin.fileno(), stdout=stdout.fileno(), start_new_session=True
+                )
+            except OSError as error:
+                raise WorkerExited(f"cannot be started: {error.strerror or error}") from None
         self._sending = threading.Lock()
         self._killed = False
 
@@ -72,21 +75,17 @@ class WorkerProcess:
 
     def send(self, message: RunTask | StopTask) -> None:
         """Send a message; WorkerExited if the process is gone."""
-        data = pickle.dumps(message)
-        assert self._process.stdin is not None
         with self._sending:
             try:
-                self._process.stdin.write(data)
-                self._process.stdin.flush()
-            except (OSError, ValueError):
+                self._commands.send(message)
+            except OSError:
                 raise WorkerExited(self._exit_reason()) from None
 
     def receive(self) -> TaskProgress | TaskEnded:
         """The next message; WorkerExited if the process is gone."""
-        assert self._process.stdout is not None
         try:
-            message: TaskProgress | TaskEnded = pickle.load(self._process.stdout)
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):  # the last message may be truncated
+            message: TaskProgress | TaskEnded = self._messages.recv()
+        except (EOFError, OSError):  # the last message may be truncated
             raise WorkerExited(self._exit_reason()) from None
         return message
 
@@ -97,9 +96,8 @@ class WorkerProcess:
 
     def close(self) -> None:
         """Ask it to exit, and kill it after a timeout."""
-        with contextlib.suppress(OSError):  # unsent data for a process that is gone
-            if self._process.stdin is not None:
-                self._process.stdin.close()
+        with self._sending:
+            self._commands.close()
         try:
             self._process.wait(EXIT_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -109,8 +107,7 @@ class WorkerProcess:
     def release(self) -> None:
         """Stop it and close its pipes; nobody may send or receive any more."""
         self.close()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        self._messages.close()
 
     def _exit_reason(self) -> str:
         """How it exited, in words; a process that closed its pipe is about to exit."""

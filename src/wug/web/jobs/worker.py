@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import queue
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import IO, TypeAlias
+from multiprocessing.connection import Connection
+from typing import TypeAlias
 
 from wug.errors import WugError
 from wug.evaluation.handle import ModelHandle
@@ -40,7 +40,7 @@ def main(load: LoadModel = open_model) -> None:
 class Worker:
     """A loop that runs tasks, and a thread that listens for stops and for the end of the server."""
 
-    def __init__(self, commands: IO[bytes], messages: IO[bytes], load: LoadModel) -> None:
+    def __init__(self, commands: Connection, messages: Connection, load: LoadModel) -> None:
         self._commands, self._messages, self._load = commands, messages, load
         self._tasks: queue.SimpleQueue[RunTask | None] = queue.SimpleQueue()
         self._stopped: set[str] = set()
@@ -98,20 +98,19 @@ class Worker:
 
     def _send(self, message: TaskProgress | TaskEnded) -> None:
         try:
-            self._messages.write(pickle.dumps(message))
-            self._messages.flush()
+            self._messages.send(message)
         except OSError:  # the server is gone
             raise JobStopped from None
 
     def _listen(self) -> None:
         try:
             while True:
-                command = pickle.load(self._commands)
+                command = self._commands.recv()
                 if isinstance(command, StopTask):
                     self._stopped.add(command.job)
                 else:
                     self._tasks.put(command)
-        except (EOFError, pickle.UnpicklingError):
+        except (EOFError, OSError):
             pass  # the server is gone, perhaps in the middle of a message
         except Exception:
             _log.exception("a task cannot be unpickled")
@@ -121,9 +120,9 @@ class Worker:
         os._exit(1)  # the task did not stop by itself
 
 
-def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
+def _take_pipes() -> tuple[Connection, Connection]:
     """Standard input and output as pipes to the server; whatever else is printed goes to standard error."""
-    commands, messages = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    commands, messages = Connection(os.dup(0), writable=False), Connection(os.dup(1), readable=False)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
