@@ -190,7 +190,7 @@ def suite_editors() -> dict[str, SuiteEditor]:
 
 
 def default_family() -> str:
-    """The family of new suites and opened files: that of wug's own suites that can be edited."""
+    """The family of new suites and opened files: that of the built-in suites that can be edited."""
     return next(path.parent.name for path in builtin_suites().values() if path.parent.name in suite_editors())
 
 
