@@ -8,7 +8,7 @@ from tree_size import Counts, count
 
 AT_MOST = Counts(
     files=426,
-    lines=78_943,
+    lines=78_582,
     untyped=134,
     class_names_used_twice=1,
     long_modules=8,
