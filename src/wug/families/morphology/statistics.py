@@ -70,7 +70,7 @@ def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) ->
         from scipy import optimize
     x = (scores - scores.mean()) / (float(scores.std()) or 1.0)
     numbers: dict[str, int] = {}
-    groups = np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units])
+    groups = np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units], np.intp)
     model = _Laplace(shares, x, groups, len(numbers), np.zeros(len(numbers)))
     logits = np.log(shares / (1 - shares))
     slope = float(x @ logits) / max(float(x @ x), 1e-12)
