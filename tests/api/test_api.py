@@ -110,7 +110,7 @@ def test_dir_has_the_api_and_nothing_else() -> None:
 def test_help_fits_seven_screens() -> None:
     lines = pydoc.plain(pydoc.render_doc(wug)).splitlines()
     on_screen = sum(max(1, math.ceil(len(line) / 120)) for line in lines)
-    assert on_screen <= (380 if sys.version_info < (3, 13) else 430)  # 3.13 gives each parameter a line
+    assert on_screen <= (380 if sys.version_info < (3, 13) else 450)  # 3.13 gives each parameter a line
 
 
 def test_one_text_has_one_answer_and_any_iterable_a_list(model: wug.Model) -> None:
