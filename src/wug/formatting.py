@@ -48,16 +48,16 @@ def format_estimate(result: Result, estimate: Estimate, group: str = "") -> Form
     metric = result.metric(estimate.metric)
     share = metric.unit == "share"
     low, high = finite(estimate.low), finite(estimate.high)
-    known = not share or estimate.value > 0 or is_measurable(result.warnings)
+    measurable = not share or estimate.value > 0 or is_measurable(result.warnings)
     return FormattedEstimate(
         metric=estimate.metric,
         name=plain(estimate.metric),
         reading=metric.meaning,
         group=group or estimate.group,
-        text=value_text(estimate.value, share=share, unit=metric.unit) if known else NOT_MEASURABLE,
-        interval=interval_text(low, high, estimate.method, share=share) if known else "",
+        text=value_text(estimate.value, share=share, unit=metric.unit) if measurable else NOT_MEASURABLE,
+        interval=interval_text(low, high, estimate.method, share=share) if measurable else "",
         n=estimate.n,
-        share=share and known,
+        share=share and measurable,
         value=estimate.value,
         low=low,
         high=high,
@@ -76,9 +76,9 @@ def headlines(result: Result) -> tuple[FormattedEstimate, ...]:
 
 def other_estimates(result: Result) -> tuple[FormattedEstimate, ...]:
     """The estimates over all items that are not headlines."""
-    first = {estimate.metric for estimate in result.headlines}
-    whole = (estimate for estimate in result.estimates if estimate.group == OVERALL)
-    return tuple(format_estimate(result, estimate) for estimate in whole if estimate.metric not in first)
+    headline_metrics = {estimate.metric for estimate in result.headlines}
+    overall = (estimate for estimate in result.estimates if estimate.group == OVERALL)
+    return tuple(format_estimate(result, estimate) for estimate in overall if estimate.metric not in headline_metrics)
 
 
 def headline_estimate(result: Result | None) -> FormattedEstimate | None:
@@ -91,10 +91,10 @@ def plural(number: int, name: str, names: str = "") -> str:
     return f"{number:,} {name if number == 1 else names or name + 's'}"
 
 
-def listed(items: Iterable[object], most: int = 5) -> str:
+def listed(items: Iterable[object], limit: int = 5) -> str:
     """The first items, for a message: `1, 2, 3, 4, 5, …`."""
     texts = list(map(str, items))
-    return ", ".join([*texts[:most], *["…"][: len(texts) > most]])
+    return ", ".join([*texts[:limit], *["…"][: len(texts) > limit]])
 
 
 def local_time(text: str | None) -> str:
@@ -111,8 +111,8 @@ def local_time(text: str | None) -> str:
 
 def plain(name: str) -> str:
     """A name with spaces for underscores; `prediction_0` is `prediction 1`, and `delta_ll` is `ΔLL`."""
-    counted = _COUNTED.sub(lambda found: f"{found[1]} {int(found[2]) + 1}", name)
-    return counted.replace("delta_ll", "ΔLL").replace("_", " ")
+    one_based = _COUNTED.sub(lambda found: f"{found[1]} {int(found[2]) + 1}", name)
+    return one_based.replace("delta_ll", "ΔLL").replace("_", " ")
 
 
 def one_line(text: str) -> str:
@@ -187,6 +187,6 @@ def _hundredfold(value: float) -> str:
     return f"{round(100 * value, 1) + 0.0:.1f}".replace("-", "−")
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -27,51 +27,55 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
     `causal/EleutherAI/pythia-70m@607a30d` is called `pythia-70m`. If others have the same name, the owner, the backend
     or the beginning of the fingerprint is added, whichever is the first to make it unique.
     """
-    distinct = list(dict.fromkeys(models))
-    marks = [ModelId.parse(model).fingerprint for model in distinct]
+    unique_models = list(dict.fromkeys(models))
+    marks = [ModelId.parse(model).fingerprint for model in unique_models]
     length = next((n for n in range(4, 12) if len({mark[:n] for mark in marks}) == len(set(marks))), 12)
-    names = {model: _names(model, length) for model in distinct}
-    level = dict.fromkeys(distinct, 0)
+    names = {model: _names(model, length) for model in unique_models}
+    level = dict.fromkeys(unique_models, 0)
     while True:
-        chosen = {model: names[model][level[model]] for model in distinct}
-        counts = Counter(chosen.values())
-        again = [model for model in distinct if counts[chosen[model]] > 1 and level[model] + 1 < len(names[model])]
-        if not again:
-            return chosen
-        for model in again:
+        candidates = {model: names[model][level[model]] for model in unique_models}
+        counts = Counter(candidates.values())
+        ambiguous = [
+            model for model in unique_models if counts[candidates[model]] > 1 and level[model] + 1 < len(names[model])
+        ]
+        if not ambiguous:
+            return candidates
+        for model in ambiguous:
             level[model] += 1
 
 
 def _names(model: str, length: int) -> list[str]:
     """Possible names of a model, shortest first; `length` is that of a fingerprint."""
-    parsed = ModelId.parse(model)
-    kind, name, mark = parsed.kind, parsed.name, parsed.fingerprint
+    model_id = ModelId.parse(model)
+    kind, name, mark = model_id.kind, model_id.name, model_id.fingerprint
     if registry.traits(kind).shows_kind:
         name = f"{kind}:{name}"
     if kind == IMPORTED:
         return [str(ModelId(kind, name.rpartition("/")[2], mark)), model]
-    short = name.rstrip("/").rsplit("/", 1)[-1] or name
-    marked = [f"{short}@{mark[:length]}", f"{name}@{mark[:length]}", f"{kind}/{name}@{mark[:length]}"] if mark else []
-    return list(dict.fromkeys([short, name, *([f"{kind}/{name}"] if kind else []), *marked, model]))
+    base_name = name.rstrip("/").rsplit("/", 1)[-1] or name
+    with_fingerprint = (
+        [f"{base_name}@{mark[:length]}", f"{name}@{mark[:length]}", f"{kind}/{name}@{mark[:length]}"] if mark else []
+    )
+    return list(dict.fromkeys([base_name, name, *([f"{kind}/{name}"] if kind else []), *with_fingerprint, model]))
 
 
 def distinguishing(results: Sequence[Result]) -> list[str]:
     """What tells results of one suite and model apart: the first option in which all differ; empty if there is none."""
-    fields = [dict(result.signature.without("wug", "suite", "model").fields) for result in results]
-    for key in fields[0]:
-        if len({each.get(key) for each in fields} - {None}) == len(fields):
-            return [f"{key}={each[key]}" for each in fields]
+    signatures = [dict(result.signature.without("wug", "suite", "model").fields) for result in results]
+    for key in signatures[0]:
+        if len({each.get(key) for each in signatures} - {None}) == len(signatures):
+            return [f"{key}={each[key]}" for each in signatures]
     return []
 
 
 def labelled(results: Sequence[Result]) -> list[Result]:
     """The results, with suites named by their options as well if there are several of one suite and model."""
-    same: dict[tuple[str, str, str], list[Result]] = {}
+    by_suite: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
-        same.setdefault((result.kind, result.suite, result.model), []).append(result)
+        by_suite.setdefault((result.kind, result.suite, result.model), []).append(result)
     names = {
         id(result): f"{result.suite} ({label})"
-        for group in same.values()
+        for group in by_suite.values()
         if len(group) > 1
         for result, label in zip(group, distinguishing(group), strict=False)
     }
@@ -110,9 +114,9 @@ def html(results: Sequence[Result]) -> str:
         for estimate in result.headlines
     ]
     display = Display([FormattedTable(HEAD, rows[:MAX_NOTEBOOK_ROWS], "lllrrr")])
-    left = f"<p>and {len(rows) - MAX_NOTEBOOK_ROWS:,} more</p>" if len(rows) > MAX_NOTEBOOK_ROWS else ""
+    remainder = f"<p>and {len(rows) - MAX_NOTEBOOK_ROWS:,} more</p>" if len(rows) > MAX_NOTEBOOK_ROWS else ""
     table = table_text(RowTable(HEAD, (), display=display), "html")
-    return f"{table}{left}{''.join(_remarks(results, names))}"
+    return f"{table}{remainder}{''.join(_remarks(results, names))}"
 
 
 def _remarks(results: Sequence[Result], names: Mapping[str, str]) -> Iterator[str]:
@@ -121,8 +125,8 @@ def _remarks(results: Sequence[Result], names: Mapping[str, str]) -> Iterator[st
             yield f"<p><b>{escape(result.suite)} · {escape(names[result.model])}: {result.status}</b></p>"
     warnings = [f"{result.suite} · {names[result.model]}: {text}" for result in results for text in result.warnings]
     if warnings:
-        listed = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings[:MAX_NOTEBOOK_ROWS]))
-        yield f"<details><summary>{plural(len(warnings), 'warning')}</summary><ul>{listed}</ul></details>"
+        warning_items = "".join(f"<li>{escape(text)}</li>" for text in dict.fromkeys(warnings[:MAX_NOTEBOOK_ROWS]))
+        yield f"<details><summary>{plural(len(warnings), 'warning')}</summary><ul>{warning_items}</ul></details>"
 
 
 def _cells(result: Result, estimate: Estimate) -> tuple[str, str, str]:

@@ -140,23 +140,23 @@ def test_tens_are_written_out() -> None:
 
 
 def test_the_regions_of_a_prediction_stand_on_a_tinted_ground() -> None:
-    spec = region_chart.regions(TWO_REGIONS, marked=[2]).to_dict()
+    spec = region_chart.regions(TWO_REGIONS, highlight=[2]).to_dict()
     assert spec["layer"][0]["mark"]["style"] == "ground"
     assert {row["region"] for row in data(spec) if row.get("marked")} == {"2\nverb"}
 
 
 def test_a_marked_region_that_is_not_there_changes_nothing() -> None:
-    spec = region_chart.regions(TWO_REGIONS, marked=[9]).to_dict()
+    spec = region_chart.regions(TWO_REGIONS, highlight=[9]).to_dict()
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["line", "rule", "point"]
 
 
 def test_a_chart_in_a_page_takes_every_colour_from_the_page() -> None:
-    text = json.dumps(vega.page_spec(region_chart.regions(TWO_REGIONS, marked=[2])))
+    text = json.dumps(vega.page_spec(region_chart.regions(TWO_REGIONS, highlight=[2])))
     assert re.findall(r"#[0-9a-f]{6}", re.sub(r"var\(--chart-[a-z0-9]+, #[0-9a-f]{6}\)", "", text)) == []
 
 
 def test_a_chart_in_a_file_has_plain_colours() -> None:
-    text = json.dumps(vega.spec(region_chart.regions(TWO_REGIONS, marked=[2])))
+    text = json.dumps(vega.spec(region_chart.regions(TWO_REGIONS, highlight=[2])))
     assert "var(" not in text
     assert "#0072b2" in text
 

@@ -102,7 +102,7 @@ def show_sweep(store: Store, name: str, form: str, *, as_matrix: bool = False, b
     if by_field:
         curves = replace(by_field[0], curves=tuple(curve for each in by_field for curve in each.curves))
         if form == "table":
-            sweeps.show_curves(curves, console, whole=bool(by))
+            sweeps.show_curves(curves, console, by_field=bool(by))
         else:
             common.deliver_table(sweeps.curve_table(curves), form, None)
     elif form == "table":

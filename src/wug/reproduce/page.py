@@ -35,7 +35,7 @@ def comparison_figures(rows: Sequence[TableRow]) -> list[Figure]:
         points.sort(key=lambda point: point.series != "published")  # the same colour in every chart
         first = "test" if by_network else "model"
         note = "The published values, and ours with 95% intervals."
-        figures.append(dots(f"comparison-{index}", name, points, note=note, what="value", first=first, series="found"))
+        figures.append(dots(f"comparison-{index}", name, points, note=note, value="value", row=first, series="found"))
     return figures + list(_breakdown_figures(rows))
 
 
@@ -57,7 +57,7 @@ def training_curves(plan: ReproductionPlan) -> Iterator[Figure]:
                 points,
                 note=INTERVALS_OVER_SEEDS if has_seeds else INTERVALS_OVER_ITEMS,
                 x=field,
-                what=test.metric if not test.secondary else "share",
+                value=test.metric if not test.secondary else "share",
             )
 
 
@@ -89,7 +89,7 @@ def _breakdown_figures(rows: Sequence[TableRow]) -> Iterator[Figure]:
             title = f"{_capitalised(test)}, in parts"
             networks = {row.network for row in test_rows}
             note = "With 95% intervals." if len(networks) == 1 else "With 95% intervals, by model."
-            yield dots(f"parts-{index}", title, points, note=note, what="value", first="part", series="model")
+            yield dots(f"parts-{index}", title, points, note=note, value="value", row="part", series="model")
 
 
 def _points(row: TableRow, name: str) -> Iterator[Point]:

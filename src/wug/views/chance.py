@@ -41,10 +41,10 @@ def chance_note(levels: Iterable[float | None]) -> str:
 def by_row(levels: Mapping[str, float | None], rows: Sequence[str]) -> list[Any]:
     """The layers of a dot chart that show the chance levels of its rows, by key; none if they are unknown."""
     alt = vega.altair()
-    known = {key: level for key, level in levels.items() if level is not None}
-    if len(known) == len(levels) and len(set(known.values())) == 1:
-        return line(next(iter(known.values())), "x")
-    data = [{"row": key, "chance": level} for key, level in known.items()]
+    known_levels = {key: level for key, level in levels.items() if level is not None}
+    if len(known_levels) == len(levels) and len(set(known_levels.values())) == 1:
+        return line(next(iter(known_levels.values())), "x")
+    data = [{"row": key, "chance": level} for key, level in known_levels.items()]
     if not data:
         return []
     tooltip = [alt.Tooltip("chance:Q", title="chance", format=".1%")]

@@ -36,9 +36,9 @@ class ChartStyle:
 
     def __post_init__(self) -> None:
         bounds = (("width", self.width, MAX_PX), ("height", self.height, MAX_PX))
-        for name, value, most in (*bounds, ("font size", self.font_size, MAX_FONT_SIZE)):
-            if value is not None and not 1 <= value <= most:
-                raise InputError(f"{name} {value}: write a whole number from 1 to {most:,}")
+        for name, value, maximum in (*bounds, ("font size", self.font_size, MAX_FONT_SIZE)):
+            if value is not None and not 1 <= value <= maximum:
+                raise InputError(f"{name} {value}: write a whole number from 1 to {maximum:,}")
         self.colours  # noqa: B018 (a wrong palette is an error)
 
     @property
@@ -51,8 +51,10 @@ class ChartStyle:
             if colours[0] not in PALETTES:
                 raise UnknownName("palette", colours[0], PALETTES)
             return PALETTES[colours[0]]
-        if wrong := next((colour for colour in colours if not re.fullmatch(r"#[0-9A-Fa-f]{6}", colour)), None):
-            raise InputError(f"palette {wrong!r}: write colours such as #0072b2, or one of {', '.join(PALETTES)}")
+        if invalid_colour := next((colour for colour in colours if not re.fullmatch(r"#[0-9A-Fa-f]{6}", colour)), None):
+            raise InputError(
+                f"palette {invalid_colour!r}: write colours such as #0072b2, or one of {', '.join(PALETTES)}"
+            )
         return tuple(colours)
 
     @property
@@ -63,9 +65,9 @@ class ChartStyle:
     def relabelled(self, results: Sequence[Result]) -> list[Result]:
         """The results with the names of their models."""
         names = short_names(result.model for result in results)
-        known = {*names, *names.values()}
-        if unknown := next((name for name in self.labels if name not in known), None):
-            raise UnknownName("model", unknown, known)
+        known_names = {*names, *names.values()}
+        if unknown_name := next((name for name in self.labels if name not in known_names), None):
+            raise UnknownName("model", unknown_name, known_names)
         relabelled = []
         for result in results:
             label = self.labels.get(result.model, self.labels.get(names[result.model]))
@@ -92,6 +94,6 @@ def _scaled(value: object, factor: float) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: round(inner * factor, 1) if key.lower().endswith("fontsize") else _scaled(inner, factor)
-        for key, inner in value.items()
+        key: round(entry * factor, 1) if key.lower().endswith("fontsize") else _scaled(entry, factor)
+        for key, entry in value.items()
     }

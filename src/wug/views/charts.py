@@ -113,15 +113,15 @@ def intervals(
     alt = vega.altair()
     points = _under_headings(points)
     series = list(dict.fromkeys(point.series for point in points))
-    several = len(series) > 1
+    has_series = len(series) > 1
     rows = _rows(points)
     values = vega.value_axis(share)
-    tooltips = [alt.Tooltip("name:N", title="of"), *([alt.Tooltip("series:N", title=series_are)] if several else [])]
+    tooltips = [alt.Tooltip("name:N", title="of"), *([alt.Tooltip("series:N", title=series_are)] if has_series else [])]
     base = alt.Chart(alt.Data(values=[_datum(point) for point in points])).encode(
         y=vega.row_axis(rows), tooltip=vega.value_tooltip(*tooltips, title=title, share=share)
     )
     choice = vega.choice("series", title)
-    if several:
+    if has_series:
         base = base.encode(
             yOffset=alt.YOffset("series:N", sort=None, scale=alt.Scale(domain=series)),
             color=alt.Color("series:N", **vega.named(series)),
@@ -130,15 +130,15 @@ def intervals(
         x=alt.X("low:Q", title=title, **values), x2=alt.X2("high:Q", title=title)
     )
     dot = base.mark_point(style="dot").encode(x=alt.X("value:Q", title=title, **values))
-    if several:
+    if has_series:
         dot = dot.encode(shape=alt.Shape("series:N", **vega.shaped(series)))
-    step = 10 + 13 * len(series) if several else vega.row_height_px(rows)
+    step = 10 + 13 * len(series) if has_series else vega.row_height_px(rows)
     chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
     chance.put_behind(chart, chance.by_row({row_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
     if zero:
         rule = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(style="chance", tooltip=None)
         chance.put_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
-    if not several:
+    if not has_series:
         return chart
     return chart.add_params(choice.param).properties(usermeta=choice.legend(series, series_are))
 
@@ -159,11 +159,14 @@ def curves(
     """
     alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
-    several = len(series) > 1
-    scale = vega.solid(vega.named(series)) if several else {**vega.named(series), "legend": None}
-    tooltips = [*([alt.Tooltip("series:N", title="of")] if several else []), alt.Tooltip("x:Q", title=x, format="~g")]
+    has_series = len(series) > 1
+    scale = vega.solid(vega.named(series)) if has_series else {**vega.named(series), "legend": None}
+    tooltips = [
+        *([alt.Tooltip("series:N", title="of")] if has_series else []),
+        alt.Tooltip("x:Q", title=x, format="~g"),
+    ]
     xs = sorted({point.x for point in points})
-    shift = several and len(points) <= MAX_INTERVAL_POINTS
+    shift = has_series and len(points) <= MAX_INTERVAL_POINTS
     rows = [_curve_datum(point, _shifted(point, xs, series) if shift else point.x) for point in points]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=vega.count_axis(xs, x),
@@ -171,34 +174,36 @@ def curves(
         tooltip=vega.value_tooltip(*tooltips, title=title, share=share),
     )
     choice = vega.choice("series", x)
-    if several:
+    if has_series:
         base = base.transform_filter(choice.test)
     y = alt.Y("value:Q", title=title, **vega.value_axis(share))
     ends = {"y": alt.Y("low:Q", title=title), "y2": alt.Y2("high:Q", title=title)}
-    spread = base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if shift else _band(base, several, choice)
+    spread = (
+        base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if shift else _band(base, has_series, choice)
+    )
     # A single item says nothing about a trend.
     line = base.transform_filter("datum.n === null || datum.n > 1").mark_line(style="trend").encode(y=y)
-    many = len(series) > MAX_DISTINCT_LINES
+    is_crowded = len(series) > MAX_DISTINCT_LINES
     size = 70 if len(points) <= 40 else 40
-    if many or len(points) > MAX_LARGE_POINTS:
+    if is_crowded or len(points) > MAX_LARGE_POINTS:
         size = 8
     dot = base.mark_point(style="dot", size=size).encode(y=y)
-    if many:
-        alone = f"length({choice.param.name}) > 0"
+    if is_crowded:
+        has_selection = f"length({choice.param.name}) > 0"
         line = line.encode(
-            strokeWidth=alt.condition(alone, alt.value(2.5), alt.value(1)),
-            opacity=alt.condition(alone, alt.value(1), alt.value(0.5)),
+            strokeWidth=alt.condition(has_selection, alt.value(2.5), alt.value(1)),
+            opacity=alt.condition(has_selection, alt.value(1), alt.value(0.5)),
         )
-    elif several:
+    elif has_series:
         dot = dot.encode(shape=alt.Shape("series:N", **vega.shaped(series)))
         line = line.encode(strokeDash=alt.StrokeDash("series:N", **vega.dashed(series)))
     layers = [spread.encode(**ends), line, dot, *([_peak_label(peak, x, share)] if peak else [])]
     chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=300)
     chance.put_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
-    if not several:
+    if not has_series:
         return chart
     legend = choice.legend(series, "series", {p.series: p.value for p in sorted(points, key=lambda p: p.x)})
-    for key in legend["legend"]["keys"] if many else ():
+    for key in legend["legend"]["keys"] if is_crowded else ():
         key |= {"shape": vega.OUTLINES["circle"], "dash": [1, 0]}
     return chart.add_params(choice.param).properties(usermeta=legend)
 
@@ -312,10 +317,10 @@ def title(text: str, *about: str, room: float = 1.0) -> dict[str, list[str]]:
 def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
     """Charts below each other, each with its own scale."""
     alt = vega.altair()
-    plain = [panel.copy(deep=False) for panel in panels]
-    for panel in plain:
+    copies = [panel.copy(deep=False) for panel in panels]
+    for panel in copies:
         panel.usermeta = alt.Undefined  # which a panel cannot have
-    return alt.vconcat(*plain).resolve_scale(x="independent", y="independent")
+    return alt.vconcat(*copies).resolve_scale(x="independent", y="independent")
 
 
 def require(path: Path | None = None) -> None:
@@ -375,10 +380,10 @@ def _shifted(point: LinePoint, xs: Sequence[float], series: Sequence[str]) -> fl
     return point.x + (series.index(point.series) - (len(series) - 1) / 2) * gap * min(0.1, 0.5 / len(series))
 
 
-def _band(base: Any, several: bool, choice: vega.SeriesSelection) -> Any:
+def _band(base: Any, has_series: bool, choice: vega.SeriesSelection) -> Any:
     """The intervals of a line as a band; of several lines, those of the selected one."""
     band = base.mark_area(clip=True, tooltip=None, opacity=0.16)
-    return band.transform_filter(f"length({choice.param.name}) == 1") if several else band
+    return band.transform_filter(f"length({choice.param.name}) == 1") if has_series else band
 
 
 def _peak_label(peak: LinePoint, x: str, share: bool) -> Any:
@@ -389,9 +394,13 @@ def _peak_label(peak: LinePoint, x: str, share: bool) -> Any:
     base = alt.Chart(alt.Data(values=[datum])).encode(x="at:Q", color=alt.Color("series:N"))
     rule = base.mark_rule(strokeDash=[3, 3], tooltip=None).encode(y=alt.Y("value:Q"))
     # Where the peak is at the right edge there is room for its name on its left only.
-    left = "scale('x', datum.at) > width / 2"
+    label_on_left = "scale('x', datum.at) > width / 2"
     words = base.mark_text(
-        align={"expr": f"{left} ? 'right' : 'left'"}, dx={"expr": f"{left} ? -8 : 8"}, dy=-8, fontSize=12, tooltip=None
+        align={"expr": f"{label_on_left} ? 'right' : 'left'"},
+        dx={"expr": f"{label_on_left} ? -8 : 8"},
+        dy=-8,
+        fontSize=12,
+        tooltip=None,
     ).encode(y=alt.Y("value:Q"), text="text:N")
     return alt.layer(rule, words)
 

@@ -50,9 +50,11 @@ def table(comparison: RunComparison) -> RowTable:
     tables = []
     for first, second, contrasts in side_pairs(comparison):
         legend = {side.label: side.name for side in (first, second)}
-        marks = [str(mark) for mark in dict.fromkeys(mark for contrast in contrasts for mark in contrast.signatures)]
+        signature_texts = [
+            str(mark) for mark in dict.fromkeys(mark for contrast in contrasts for mark in contrast.signatures)
+        ]
         cells = [line(contrast) for contrast in contrasts]
-        tables.append(FormattedTable(head(first.label, second.label), cells, ALIGN, legend, marks))
+        tables.append(FormattedTable(head(first.label, second.label), cells, ALIGN, legend, signature_texts))
     document = {
         "sides": [asdict(side) for side in comparison.sides],
         "difference": "second minus first",
@@ -98,13 +100,13 @@ def show(comparison: RunComparison, console: Console) -> None:
 
 def side_names(comparison: RunComparison) -> dict[str, str]:
     """Names of the sides by label, with short names of their models."""
-    short = short_names(model for side in comparison.sides for model in side.models)
-    return {side.label: _shortened(side, short) for side in comparison.sides}
+    model_names = short_names(model for side in comparison.sides for model in side.models)
+    return {side.label: _shortened(side, model_names) for side in comparison.sides}
 
 
-def _shortened(side: Side, short: Mapping[str, str]) -> str:
+def _shortened(side: Side, model_names: Mapping[str, str]) -> str:
     models = set(side.models)
-    return side.name.replace(side.models[0], short[side.models[0]]) if len(models) == 1 else side.name
+    return side.name.replace(side.models[0], model_names[side.models[0]]) if len(models) == 1 else side.name
 
 
 def signatures(comparison: RunComparison) -> list[Signature]:
@@ -178,15 +180,19 @@ def summary(comparison: RunComparison) -> list[str]:
         winners = [c.better_side if directed else c.higher for c in significant]
         won = Counter(side.label for side in winners if side is not None)
         word = "better" if directed else "higher"
-        both = won[first.label] and won[second.label]
+        both_win = won[first.label] and won[second.label]
         scores = [
-            f"{name} is {word}{'' if both else f' than {other}'} on {won[side.label]}"
+            f"{name} is {word}{'' if both_win else f' than {other}'} on {won[side.label]}"
             for side, name, other in ((second, b, a), (first, a, b))
             if won[side.label]
         ]
         if scores:
-            left = n - len(significant)
-            rest = f"; {left} {'shows' if left == 1 else 'show'} no difference" if left else ""
+            undecided_count = n - len(significant)
+            rest = (
+                f"; {undecided_count} {'shows' if undecided_count == 1 else 'show'} no difference"
+                if undecided_count
+                else ""
+            )
             sentences.append(f"{' and '.join(scores)} of {plural(n, 'test')}{rest} (p < 0.05{level}).")
         else:
             sentences.append(f"No difference between {b} and {a} is shown by {plural(n, 'test')} (p < 0.05{level}).")
@@ -200,10 +206,10 @@ def scope(comparison: RunComparison) -> str:
     items: dict[str, int] = {}
     for contrast in comparison.contrasts:
         items[contrast.suite] = max(contrast.items, items.get(contrast.suite, 0))
-    pooled = items.pop(EVERYTHING, None)
-    newest = ", with the newest result of each" if any(side.newest for side in comparison.sides) else ""
-    shared = f"{plural(len(items), 'suite')} and {plural(sum(items.values()), 'item')} that both have{newest}"
-    return f"Compared on {shared}{', and on all together' if pooled else ''}."
+    pooled_count = items.pop(EVERYTHING, None)
+    newest_note = ", with the newest result of each" if any(side.newest for side in comparison.sides) else ""
+    scope_text = f"{plural(len(items), 'suite')} and {plural(sum(items.values()), 'item')} that both have{newest_note}"
+    return f"Compared on {scope_text}{', and on all together' if pooled_count else ''}."
 
 
 def methods(comparison: RunComparison) -> str:
@@ -251,12 +257,15 @@ def _cluster_name(contrast: Contrast) -> str:
 
 def warnings(comparison: RunComparison) -> list[str]:
     """All warnings, those of contrasts with their names; equal ones once."""
-    tests: dict[str, list[str]] = {}
+    tests_by_warning: dict[str, list[str]] = {}
     for contrast in comparison.contrasts:
         for warning in contrast.warnings:
-            tests.setdefault(warning, []).append(f"{contrast.suite}, {plain(contrast.metric)}")
-    several = [f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}" for text, names in tests.items()]
-    return [*comparison.warnings, *several]
+            tests_by_warning.setdefault(warning, []).append(f"{contrast.suite}, {plain(contrast.metric)}")
+    contrast_warnings = [
+        f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}"
+        for text, names in tests_by_warning.items()
+    ]
+    return [*comparison.warnings, *contrast_warnings]
 
 
 def counts(contrast: Contrast) -> str:
@@ -271,10 +280,10 @@ def counts(contrast: Contrast) -> str:
 def explanations(disagreement: Disagreement, contrast: Contrast) -> Iterator[tuple[str, str]]:
     """Details of a disagreement: shared ones without a label, then those of each side."""
     first, second = disagreement.detail_first, disagreement.detail_second
-    shared = {key: value for key, value in first.items() if second.get(key) == value}
-    yield from (("", text) for text in [_detail_text(shared)] if text)
+    shared_detail = {key: value for key, value in first.items() if second.get(key) == value}
+    yield from (("", text) for text in [_detail_text(shared_detail)] if text)
     for side, detail in ((contrast.first, first), (contrast.second, second)):
-        text = _detail_text({key: value for key, value in detail.items() if key not in shared})
+        text = _detail_text({key: value for key, value in detail.items() if key not in shared_detail})
         if text:
             yield side.label, text
 
@@ -312,16 +321,16 @@ def _table(first: str, second: str, contrasts: Sequence[Contrast]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     names = head(first, second)
     for column, name in enumerate(names):
-        words = column < 2
+        is_text = column < 2
         table.add_column(
-            name, justify="left" if column < 2 or column > 8 else "right", overflow="fold", no_wrap=not words
+            name, justify="left" if column < 2 or column > 8 else "right", overflow="fold", no_wrap=not is_text
         )
-    before = None
+    previous_suite = None
     for contrast in contrasts:
         cells = [escape(text) for text in line(contrast)]
-        if contrast.suite == before:
+        if contrast.suite == previous_suite:
             cells[0] = ""
-        before = contrast.suite
+        previous_suite = contrast.suite
         cells[5] = f"[bold]{cells[5]}[/]"
         if contrast.significant:
             cells[9] = f"[bold]{cells[9]}[/]"
@@ -335,9 +344,9 @@ def _disagreement_lines(contrast: Contrast) -> Iterator[str]:
     about = f"{contrast.suite}, {plain(contrast.metric)}"
     if contrast.both is not None:
         yield f"{about}: {counts(contrast)}"
-    shown = len(contrast.disagreements)
-    most = "" if contrast.share else ", those that differ most"
-    limit_note = f"; {shown} of them{most}" if shown < contrast.disagreeing else ""
+    listed_count = len(contrast.disagreements)
+    order_note = "" if contrast.share else ", those that differ most"
+    limit_note = f"; {listed_count} of them{order_note}" if listed_count < contrast.disagreeing else ""
     yield f"{about}: {contrast.disagreeing:,} items differ{limit_note}"
     for disagreement in contrast.disagreements:
         yield f"  {disagreement.item}  {differing(disagreement, contrast)}"

@@ -94,11 +94,11 @@ def _row(contrast: Contrast) -> ContrastRow:
 
 def chart(comparison: RunComparison) -> altair.VConcatChart:
     """All charts below each other, under the names of the sides."""
-    drawn = figures(comparison)
-    if not drawn:
+    drawn_figures = figures(comparison)
+    if not drawn_figures:
         raise InputError("there is no difference to draw")
-    about = dict.fromkeys(line for figure in drawn for line in (figure.about, figure.note))
-    panels: altair.VConcatChart = charts.stacked([figure.chart for figure in drawn]).properties(
+    about = dict.fromkeys(line for figure in drawn_figures for line in (figure.about, figure.note))
+    panels: altair.VConcatChart = charts.stacked([figure.chart for figure in drawn_figures]).properties(
         title=charts.title("Differences between models", *about)
     )
     return panels
@@ -121,9 +121,9 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
     side_pairs = list(dict.fromkeys(_minus(c, names) for c in contrasts))
     subject = side_pairs[0] if len(side_pairs) == 1 else "Differences"
     title = "difference (percentage points)" if share else f"difference in {plain(metric)}"
-    several = len({c.metric for c in contrasts}) > 1
+    has_metrics = len({c.metric for c in contrasts}) > 1
     points = [
-        _point(c, 100 if share else 1, several, _minus(c, names) if len(side_pairs) > 1 else "") for c in contrasts
+        _point(c, 100 if share else 1, has_metrics, _minus(c, names) if len(side_pairs) > 1 else "") for c in contrasts
     ]
     counts = {c.n for c in contrasts}
     about = caption([c.suite for c in contrasts], (), counts.pop() if len(counts) == 1 else None)
@@ -149,13 +149,13 @@ def _minus(c: Contrast, names: Mapping[str, str]) -> str:
     return f"{names[c.second.label]} − {names[c.first.label]}"
 
 
-def _point(c: Contrast, scale: int, several: bool, series: str) -> charts.Point:
+def _point(c: Contrast, scale: int, has_metrics: bool, series: str) -> charts.Point:
     return charts.Point(
-        row=plain(c.metric) if several else c.suite,
+        row=plain(c.metric) if has_metrics else c.suite,
         value=scale * c.difference,
         low=None if c.low is None else scale * c.low,
         high=None if c.high is None else scale * c.high,
         n=c.n,
         series=series,
-        group=c.suite if several else "",
+        group=c.suite if has_metrics else "",
     )

@@ -38,38 +38,40 @@ def effects_part(result: Result) -> EstimatesPart | None:
     return EstimatesPart(estimates, folded="Mean effects in bits") if estimates else None
 
 
-def group_effects(result: Result, metric: str, without: Container[str] = ()) -> Iterator[Figure]:
+def group_effects(result: Result, metric: str, excluded_fields: Container[str] = ()) -> Iterator[Figure]:
     """The means of an effect by group, folded, for fields with at least two values."""
     unit = result.metric(metric).unit
     label = f"{plain(metric)} (bits)" if unit == "bits" else plain(metric)
-    draw = partial(dots, note=interval_note(result, metric), what=label, share=False)
-    fields = {name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1 and name not in without}
-    for figure in field_figures(fields, draw, id=f"{metric}-groups", what=plain(metric).capitalize()):
+    draw = partial(dots, note=interval_note(result, metric), value=label, share=False)
+    fields = {
+        name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1 and name not in excluded_fields
+    }
+    for figure in field_figures(fields, draw, id=f"{metric}-groups", value=plain(metric).capitalize()):
         yield replace(figure, folded=True)
 
 
 def effects_figure(result: Result, rows: Rows) -> Figure | None:
     """The mean of each effect in bits with its interval, and one dot per item; None if there are none."""
     metrics = {metric.name: metric for metric in result.metrics if metric.unit == "bits" and metric.derived}
-    shown = [(e, _items(rows, metrics[e.metric])) for e in effect_estimates(result) if e.metric in metrics]
-    if not shown:
+    effects = [(e, _items(rows, metrics[e.metric])) for e in effect_estimates(result) if e.metric in metrics]
+    if not effects:
         return None
     values = {e.metric: e.value for e in effect_estimates(result)}
-    standardised = [values.get(f"standardised_{e.metric}") for e, _ in shown]
-    dots = " Each circle is an item." if any(items for _, items in shown) else ""
+    standardised = [values.get(f"standardised_{e.metric}") for e, _ in effects]
+    dots = " Each circle is an item." if any(items for _, items in effects) else ""
     return Figure(
         id="effects",
-        draw=partial(_draw, shown),
+        draw=partial(_draw, effects),
         title=TITLE,
         note=f"Means in bits with 95% intervals, positive in the predicted direction.{dots}",
         columns=("effect", "mean (bits)", "95% interval", "mean / SD", "n"),
         rows=tuple(
             (e.name, bits(e.value), e.interval or "–", "–" if d is None else number(d), f"{e.n:,}")
-            for (e, _), d in zip(shown, standardised, strict=True)
+            for (e, _), d in zip(effects, standardised, strict=True)
         ),
         records=tuple(
             {"effect": e.metric, "bits": e.value, "low": e.low, "high": e.high, "standardised": d, "n": e.n}
-            for (e, _), d in zip(shown, standardised, strict=True)
+            for (e, _), d in zip(effects, standardised, strict=True)
         ),
     )
 
@@ -85,15 +87,15 @@ def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
     return [(o.item, value) for o, value in effects if o.value is not None and finite(value) is not None]
 
 
-def _draw(shown: list[Effect]) -> altair.LayerChart:
+def _draw(effects: list[Effect]) -> altair.LayerChart:
     alt = vega.altair()
-    points = [point(estimate, name=plain(estimate.name)) for estimate, _ in shown]
+    points = [point(estimate, name=plain(estimate.name)) for estimate, _ in effects]
     chart = charts.intervals(points, title="bits, positive in the predicted direction", zero=True)
     keys = [charts.row_key("", dot.row) for dot in points]
     items = [
         {"row": key, "item": item, "value": charts.rounded(value)}
-        for key, (_, effects) in zip(keys, shown, strict=True)
-        for item, value in effects
+        for key, (_, item_values) in zip(keys, effects, strict=True)
+        for item, value in item_values
     ]
     if items:
         circles = alt.Chart(alt.Data(values=items)).mark_point(

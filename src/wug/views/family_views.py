@@ -52,8 +52,8 @@ def parts_of(result: Result, rows: Rows) -> Iterable[ViewPart]:
     """The parts of a result's view, in reading order; some are deferred."""
     parts: Iterable[ViewPart] = module_of(result.kind).parts(result, rows)
     facts = dataset_facts(result)
-    further = [atlas_part(result), FactsPart(facts) if facts else None]
-    return chain(_origin(result), parts, filter(None, further))
+    common_parts = [atlas_part(result), FactsPart(facts) if facts else None]
+    return chain(_origin(result), parts, filter(None, common_parts))
 
 
 def _origin(result: Result) -> Iterator[ViewPart]:
@@ -78,9 +78,9 @@ def option_pages_of(result: Result) -> list[OptionPage]:
 def computed_parts(parts: Iterable[ViewPart]) -> Iterator[ViewPart]:
     """All parts, with deferred ones computed."""
     for part in parts:
-        computed = part.make() if isinstance(part, DeferredPart) else part
-        if computed is not None:
-            yield computed
+        computed_part = part.make() if isinstance(part, DeferredPart) else part
+        if computed_part is not None:
+            yield computed_part
 
 
 def figures_of(result: Result, rows: Rows) -> Iterator[Figure]:
@@ -98,21 +98,21 @@ def across_figures(results: Sequence[Result]) -> Iterator[Figure]:
 def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int) -> list[SampledGroup]:
     """A deterministic sample of at most `limit` items from all groups."""
     counts, sizes = Counter[str](), Counter[str]()
-    chosen: list[tuple[int, str]] = []
-    for first, positions in rows.kinds(sample.metric):
-        group = sample.group(first)
-        word = str(first.value).lower()
-        sizes[group] += len(positions) * (first.value is not None)
+    candidates: list[tuple[int, str]] = []
+    for example, positions in rows.kinds(sample.metric):
+        group = sample.group(example)
+        word = str(example.value).lower()
+        sizes[group] += len(positions) * (example.value is not None)
         counts[group] += len(positions) * (word == sample.counted)
         if sample.value is None or word == sample.value:
-            chosen += zip(positions, repeat(group))
-    chosen.sort()
-    matching = Counter(group for _, group in chosen)
-    picked = spread_sample(chosen, limit, lambda pair: pair[1])
-    sampled = {name: rows.read([position for position, _ in members]) for name, members in picked.items()}
+            candidates += zip(positions, repeat(group))
+    candidates.sort()
+    candidate_counts = Counter(group for _, group in candidates)
+    picked = spread_sample(candidates, limit, lambda pair: pair[1])
+    sampled_rows = {name: rows.read([position for position, _ in members]) for name, members in picked.items()}
     order = [
-        *(name for name in sample.titles if name in sampled),
-        *(name for name in sampled if name not in sample.titles),
+        *(name for name in sample.titles if name in sampled_rows),
+        *(name for name in sampled_rows if name not in sample.titles),
     ]
     return [
         SampledGroup(
@@ -122,9 +122,9 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
             total=sizes[name],
             items=tuple(
                 (row, items.show(row, judgements))
-                for row, judgements in zip(sampled[name], rows.same_items(sampled[name]), strict=True)
+                for row, judgements in zip(sampled_rows[name], rows.same_items(sampled_rows[name]), strict=True)
             ),
-            left=matching[name] - len(sampled[name]),
+            left=candidate_counts[name] - len(sampled_rows[name]),
         )
         for name in order
     ]
@@ -164,14 +164,14 @@ def spread_sample(rows: Iterable[Row], limit: int, group: Callable[[Row], str]) 
 def allot(sizes: Mapping[Key, int], limit: int) -> dict[Key, int]:
     """The number of rows per group, as equal as possible; small groups leave more for others."""
     counts = dict.fromkeys(sizes, 0)
-    left = min(limit, sum(sizes.values()))
-    while left > 0:
+    remaining_count = min(limit, sum(sizes.values()))
+    while remaining_count > 0:
         open_groups = [name for name in sizes if counts[name] < sizes[name]]
-        share = left // len(open_groups)
-        for name in open_groups if share else _evenly(open_groups, left):
-            taken = min(max(1, share), sizes[name] - counts[name])
-            counts[name] += taken
-            left -= taken
+        share = remaining_count // len(open_groups)
+        for name in open_groups if share else _evenly(open_groups, remaining_count):
+            increment = min(max(1, share), sizes[name] - counts[name])
+            counts[name] += increment
+            remaining_count -= increment
     return counts
 
 

@@ -41,8 +41,8 @@ def overall_parts(result: Result) -> Iterator[ViewPart]:
     yield EstimatesPart(headlines(result))
     if note := deviation_note(result):
         yield TextPart(note)
-    if more := other_estimates(result):
-        yield EstimatesPart(more, folded=plural(len(more), "more measure"))
+    if further_estimates := other_estimates(result):
+        yield EstimatesPart(further_estimates, folded=plural(len(further_estimates), "more measure"))
 
 
 def overall_of(result: Result, *metrics: str) -> list[FormattedEstimate]:
@@ -108,44 +108,44 @@ def dots(
     points: Sequence[charts.Point],
     *,
     note: str,
-    what: str,
-    first: str,
+    value: str,
+    row: str,
     series: str = "",
     share: bool = True,
 ) -> Figure:
     """A dot chart of proportions, or of numbers with a line at 0, with its table.
 
-    `first` names the rows, `series` the dots in a row.
+    `row` names the rows, `series` the dots in a row.
     """
-    grouped = any(p.group for p in points)
+    has_groups = any(p.group for p in points)
     names = list(dict.fromkeys((p.group, p.row) for p in points))
-    drawn, tabled = set(names[:MAX_CHART_ROWS]), set(names[:MAX_TABLE_ROWS])
-    more = f" The chart has the first {MAX_CHART_ROWS} of {len(names):,}." if len(names) > MAX_CHART_ROWS else ""
-    more += f" The table has the first {MAX_TABLE_ROWS:,}." if len(names) > MAX_TABLE_ROWS else ""
+    charted_rows, tabulated_rows = set(names[:MAX_CHART_ROWS]), set(names[:MAX_TABLE_ROWS])
+    limit_note = f" The chart has the first {MAX_CHART_ROWS} of {len(names):,}." if len(names) > MAX_CHART_ROWS else ""
+    limit_note += f" The table has the first {MAX_TABLE_ROWS:,}." if len(names) > MAX_TABLE_ROWS else ""
     return Figure(
         id=id,
         draw=partial(
             charts.intervals,
-            [p for p in points if (p.group, p.row) in drawn],
-            title=what,
+            [p for p in points if (p.group, p.row) in charted_rows],
+            title=value,
             share=share,
             zero=not share,
             series_are=series or "model",
         ),
         title=title,
-        note=f"{note}{more}".strip(),
-        columns=(*(["group"] if grouped else []), first, *([series] if series else []), what, "interval", "n"),
+        note=f"{note}{limit_note}".strip(),
+        columns=(*(["group"] if has_groups else []), row, *([series] if series else []), value, "interval", "n"),
         rows=tuple(
-            (*([p.group] if grouped else []), p.row, *([p.series] if series else []), *value_cells(p, share))
+            (*([p.group] if has_groups else []), p.row, *([p.series] if series else []), *value_cells(p, share))
             for p in points
-            if (p.group, p.row) in tabled
+            if (p.group, p.row) in tabulated_rows
         ),
         records=tuple(
             {
-                **({"group": p.group} if grouped else {}),
-                first: p.row,
+                **({"group": p.group} if has_groups else {}),
+                row: p.row,
                 **({series: p.series} if series else {}),
-                **_record(p, what),
+                **_record(p, value),
             }
             for p in points
         ),
@@ -157,18 +157,20 @@ def field_figures(
     draw: Callable[..., Figure],
     *,
     id: str,
-    what: str,
+    value: str,
     point: Callable[..., charts.Point] = point,
 ) -> Iterator[Figure]:
     """A metric by group: small fields in one chart, each large field in a separate one."""
     ordered = [(plain(name), best_first(rows)) for name, rows in fields.items()]
-    small = [(name, rows) for name, rows in ordered if len(rows) <= MAX_SHARED_VALUES]
-    if small:
-        points = [point(row, group=name if len(small) > 1 else "") for name, rows in small for row in rows]
-        yield draw(id, f"{what} by {', '.join(name for name, _ in small)}", points, first=small[0][0])
-    large = [(name, rows) for name, rows in ordered if len(rows) > MAX_SHARED_VALUES]
-    for index, (name, rows) in enumerate(large):
-        yield draw(f"{id}-{index}", f"{what} by {name}", [point(row) for row in rows], first=name)
+    small_fields = [(name, rows) for name, rows in ordered if len(rows) <= MAX_SHARED_VALUES]
+    if small_fields:
+        points = [
+            point(row, group=name if len(small_fields) > 1 else "") for name, rows in small_fields for row in rows
+        ]
+        yield draw(id, f"{value} by {', '.join(name for name, _ in small_fields)}", points, row=small_fields[0][0])
+    large_fields = [(name, rows) for name, rows in ordered if len(rows) > MAX_SHARED_VALUES]
+    for index, (name, rows) in enumerate(large_fields):
+        yield draw(f"{id}-{index}", f"{value} by {name}", [point(row) for row in rows], row=name)
 
 
 def curve(
@@ -178,23 +180,25 @@ def curve(
     *,
     note: str,
     x: str,
-    what: str,
+    value: str,
     peak: charts.LinePoint | None = None,
 ) -> Figure:
     """A line chart of proportions with its table, without points of few items unless most have few."""
-    several = any(point.series for point in points)
-    drawn = [point for point in points if point.n is None or point.n >= MIN_POINT_ITEMS]
-    if len(drawn) < len(points) / 4:
-        drawn = list(points)
-    few = f" Points with fewer than {MIN_POINT_ITEMS} items are left out." if len(drawn) < len(points) else ""
+    has_series = any(point.series for point in points)
+    charted_points = [point for point in points if point.n is None or point.n >= MIN_POINT_ITEMS]
+    if len(charted_points) < len(points) / 4:
+        charted_points = list(points)
+    omission_note = (
+        f" Points with fewer than {MIN_POINT_ITEMS} items are left out." if len(charted_points) < len(points) else ""
+    )
     return Figure(
         id=id,
-        draw=partial(charts.curves, drawn, x=x, title=what, peak=peak),
+        draw=partial(charts.curves, charted_points, x=x, title=value, peak=peak),
         title=title,
-        note=f"{note}{few}".strip(),
-        columns=(*(["of"] if several else []), x, what, "interval", "n"),
-        rows=tuple((*([p.series] if several else []), f"{p.x:g}", *value_cells(p)) for p in points[:MAX_TABLE_ROWS]),
-        records=tuple({**({"of": p.series} if several else {}), x: p.x, **_record(p, what)} for p in points),
+        note=f"{note}{omission_note}".strip(),
+        columns=(*(["of"] if has_series else []), x, value, "interval", "n"),
+        rows=tuple((*([p.series] if has_series else []), f"{p.x:g}", *value_cells(p)) for p in points[:MAX_TABLE_ROWS]),
+        records=tuple({**({"of": p.series} if has_series else {}), x: p.x, **_record(p, value)} for p in points),
     )
 
 
@@ -224,8 +228,8 @@ def estimate_figure(
     )
 
 
-def _record(point: charts.Point | charts.LinePoint, what: str) -> dict[str, Any]:
-    return {what: point.value, "low": point.low, "high": point.high, "n": point.n}
+def _record(point: charts.Point | charts.LinePoint, value: str) -> dict[str, Any]:
+    return {value: point.value, "low": point.low, "high": point.high, "n": point.n}
 
 
 def counts_items(result: Result, metric: str) -> bool:
@@ -273,16 +277,19 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
 def items(result: Result, rows: Rows) -> ItemsView:
     """Every item with its groups and details."""
     metric = "" if result.headline is None else result.headline.metric
-    failing = [name for name in rows.metrics() if rows.tally(name)["false"]]
-    several = len(failing) > 1
-    samples = (ItemSample(f"Items that fail: {plain(c)}" if several else "Items that fail", c) for c in failing)
+    failing_metrics = [name for name in rows.metrics() if rows.tally(name)["false"]]
+    has_failing_metrics = len(failing_metrics) > 1
+    samples = (
+        ItemSample(f"Items that fail: {plain(c)}" if has_failing_metrics else "Items that fail", c)
+        for c in failing_metrics
+    )
     return ItemsView(metric, _item, tuple(samples))
 
 
 def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
     """One dot chart per metric and group field with several values, with chance levels; by default of every metric."""
-    shown = metrics or tuple(dict.fromkeys(estimate.metric for estimate in result.estimates))
-    fields = [(m, field, rows) for m in shown for field, rows in by_field(result, m).items() if len(rows) > 1]
+    metric_names = metrics or tuple(dict.fromkeys(estimate.metric for estimate in result.estimates))
+    fields = [(m, field, rows) for m in metric_names for field, rows in by_field(result, m).items() if len(rows) > 1]
     for index, (metric, field, rows) in enumerate(fields):
         points = [
             point(row, chance=result_chance(result, metric, str(Group(field, row.group)))) for row in best_first(rows)
@@ -292,8 +299,8 @@ def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
             f"{plain(metric).capitalize()} by {plain(field)}",
             points,
             note=f"{interval_note(result, metric)}{chance_note(point.chance for point in points)}",
-            what=plain(metric),
-            first=plain(field),
+            value=plain(metric),
+            row=plain(field),
             share=result.metric(metric).unit == "share",
         )
 
@@ -306,9 +313,9 @@ def facts(result: Result) -> dict[str, Any]:
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
-    failed = [judgement.outcome.metric for judgement in judgements if judgement.outcome.value is False]
+    failed_metrics = [judgement.outcome.metric for judgement in judgements if judgement.outcome.value is False]
     facts = {**row.outcome.groups, **row.outcome.detail}
     return ItemView(
-        failed=tuple(metric for metric in failed if metric != row.outcome.metric),
+        failed=tuple(metric for metric in failed_metrics if metric != row.outcome.metric),
         parts=(FactsPart(facts),) if facts else (),
     )

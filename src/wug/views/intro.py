@@ -77,8 +77,8 @@ def _first_item(rows: Rows, items: ItemsView) -> LinesPart | None:
         item = items.show(row, rows.same_item(row))
         for part in item.parts:
             if isinstance(part, LinesPart):
-                shown = [line for line in part.lines if line.side is None]
-                return LinesPart(tuple(shown[:MAX_EXAMPLE_LINES]), part.symbols)
+                text_lines = [line for line in part.lines if line.side is None]
+                return LinesPart(tuple(text_lines[:MAX_EXAMPLE_LINES]), part.symbols)
         if item.sentence:
             return LinesPart((LabelledText(items.noun, unmarked(item.sentence)),))
     return None

@@ -372,10 +372,10 @@ class OptionPage(NamedTuple):
     """The values of one result by the cells in front of them, in order."""
 
 
-def sort_by(id: str, label: str, of: Callable[[Outcome], SortKey], *keys: str) -> SortOption:
+def sort_by(id: str, label: str, sort_key: Callable[[Outcome], SortKey], *keys: str) -> SortOption:
     """Sort by a value computed from single outcomes, of whose details only `keys` are read."""
     return SortOption(
-        id, label, lambda rows, filter: ((row.position, of(row.outcome)) for row in rows.each(filter, keys=keys))
+        id, label, lambda rows, filter: ((row.position, sort_key(row.outcome)) for row in rows.each(filter, keys=keys))
     )
 
 

@@ -65,18 +65,18 @@ class Strip(NamedTuple):
 
 def ceiling(means: Sequence[RegionMean]) -> float:
     """A round number above all means and intervals."""
-    most = max((mean.value if mean.high is None else mean.high for mean in means), default=1.0)
-    step = vega.round_step(max(most, 0.1) / 6)
-    return step * -(-most // step)
+    maximum = max((mean.value if mean.high is None else mean.high for mean in means), default=1.0)
+    step = vega.round_step(max(maximum, 0.1) / 6)
+    return step * -(-maximum // step)
 
 
 def regions(
     means: Sequence[RegionMean],
     *,
-    marked: Collection[int] = (),
+    highlight: Collection[int] = (),
     title: str = "mean surprisal (bits)",
     words: Mapping[int, str] | None = None,
-    top: float | None = None,
+    ceiling_bits: float | None = None,
 ) -> altair.LayerChart:
     """One line per condition over the regions of a sentence, with intervals, from 0 bits up.
 
@@ -84,21 +84,21 @@ def regions(
     Of a second model the lines are dashed and the points hollow.
     """
     alt = vega.altair()
-    ordered = sorted(means, key=lambda mean: mean.number)
+    ordered_means = sorted(means, key=lambda mean: mean.number)
     conditions = list(dict.fromkeys(mean.condition for mean in means))
     models = list(dict.fromkeys(mean.model for mean in means))
-    labels = {mean.number: _label(mean, words or {}) for mean in ordered}
-    bottom = min((mean.value for mean in means if mean.value < MIN_NEGATIVE_BITS), default=0.0)
-    scale = alt.Scale(domain=[bottom, top or ceiling(means)], nice=False, zero=False)
+    labels = {mean.number: _label(mean, words or {}) for mean in ordered_means}
+    floor_bits = min((mean.value for mean in means if mean.value < MIN_NEGATIVE_BITS), default=0.0)
+    scale = alt.Scale(domain=[floor_bits, ceiling_bits or ceiling(means)], nice=False, zero=False)
     y = alt.Y("mean:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
     x = _axis(list(labels.values()))
     choice = vega.choice("condition", "condition")
-    rows = [_datum(mean, labels[mean.number], bottom, mean.number in marked) for mean in ordered]
+    rows = [_datum(mean, labels[mean.number], floor_bits, mean.number in highlight) for mean in ordered_means]
     data = alt.Data(values=rows)
-    offset = [f"{condition}\n{model}" for condition in conditions for model in models]
+    offset_names = [f"{condition}\n{model}" for condition in conditions for model in models]
     base = alt.Chart(data).encode(
         x=x,
-        xOffset=alt.XOffset("offset:N", sort=None, scale=alt.Scale(domain=offset, paddingOuter=1)),
+        xOffset=alt.XOffset("offset:N", sort=None, scale=alt.Scale(domain=offset_names, paddingOuter=1)),
         color=alt.Color("condition:N", **vega.solid(vega.named(conditions))),
         tooltip=_tooltip(models),
     )
@@ -110,8 +110,8 @@ def regions(
         dashes = alt.Scale(domain=models, range=[[1, 0], [5, 4]])
         line = line.encode(detail="condition:N", strokeDash=alt.StrokeDash("model:N", title=None, scale=dashes))
         hollow = base.mark_point(filled=False, strokeWidth=1.8, size=70, opacity=1).encode(y=y, shape=shape)
-        first = f"datum.model == {json.dumps(models[0])}"
-        dots = [dots[0].transform_filter(first), hollow.transform_filter(f"!({first})")]
+        is_first_model = f"datum.model == {json.dumps(models[0])}"
+        dots = [dots[0].transform_filter(is_first_model), hollow.transform_filter(f"!({is_first_model})")]
     elif len(conditions) > 1:
         line = line.encode(strokeDash=alt.StrokeDash("condition:N", **vega.dashed(conditions)))
     layers = [line]
@@ -121,12 +121,12 @@ def regions(
             interval = interval.encode(opacity=alt.condition(choice.test, alt.value(0.6), alt.value(FADED)))
         layers.append(interval.encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title)))
     layers += dots
-    if not labels.keys().isdisjoint(marked):
+    if not labels.keys().isdisjoint(highlight):
         layers.insert(0, _ground(data, list(labels.values())))
     chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=HEIGHT_PX)
     if len(conditions) < 2:
         return chart
-    ends = {mean.condition: mean.value for mean in ordered if mean.model == models[0]}
+    ends = {mean.condition: mean.value for mean in ordered_means if mean.model == models[0]}
     legend = choice.legend(conditions, "condition", ends)
     if len(models) > 1:
         legend["legend"]["models"] = models
@@ -144,11 +144,11 @@ def _ground(data: altair.Data, labels: list[str]) -> Any:
 
 def _axis(labels: list[str], **options: float) -> Any:
     alt = vega.altair()
-    longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    longest_line = max((len(line) for label in labels for line in label.split("\n")), default=0)
     # On several lines if there is space, else slanted on one line, or upright if regions are very narrow.
     # Not `width`, which changes with the space that the labels take.
     room = f"(containerSize()[0] > 0 ? containerSize()[0] - {AXIS_PX} : {vega.WIDTH_PX})"
-    narrow = f"{room} < {(CHARACTER_PX * longest + LABEL_GAP_PX) * len(labels):.0f}"
+    is_narrow = f"{room} < {(CHARACTER_PX * longest_line + LABEL_GAP_PX) * len(labels):.0f}"
     angle = f"{room} < {MIN_SLANTED_BAND_PX * len(labels)} ? -90 : -40"
     return alt.X(
         "region:N",
@@ -156,10 +156,10 @@ def _axis(labels: list[str], **options: float) -> Any:
         sort=None,
         scale=alt.Scale(domain=labels, paddingInner=0.12, paddingOuter=0.06),
         axis=alt.Axis(
-            labelExpr=f"{narrow} ? replace(datum.value, /\\n/g, ' ') : split(datum.value, '\\n')",
-            labelAngle={"expr": f"{narrow} ? ({angle}) : 0"},
-            labelAlign={"expr": f"{narrow} ? 'right' : 'center'"},
-            labelBaseline={"expr": f"{narrow} ? 'middle' : 'top'"},
+            labelExpr=f"{is_narrow} ? replace(datum.value, /\\n/g, ' ') : split(datum.value, '\\n')",
+            labelAngle={"expr": f"{is_narrow} ? ({angle}) : 0"},
+            labelAlign={"expr": f"{is_narrow} ? 'right' : 'center'"},
+            labelBaseline={"expr": f"{is_narrow} ? 'middle' : 'top'"},
             labelLimit=130,
             labelOverlap=False,
             labelPadding=6,
@@ -180,17 +180,17 @@ def _lines(text: str) -> list[str]:
     return textwrap.wrap(text, LABEL_CHARACTERS, break_long_words=False, max_lines=MAX_LABEL_LINES, placeholder=" …")
 
 
-def _datum(mean: RegionMean, label: str, bottom: float, marked: bool) -> dict[str, Any]:
+def _datum(mean: RegionMean, label: str, floor_bits: float, is_marked: bool) -> dict[str, Any]:
     return {
         "region": label,
         "condition": mean.condition,
         "model": mean.model,
         "offset": f"{mean.condition}\n{mean.model}",
-        "mean": rounded(max(bottom, mean.value)),
-        "low": None if mean.low is None else rounded(max(bottom, mean.low)),
+        "mean": rounded(max(floor_bits, mean.value)),
+        "low": None if mean.low is None else rounded(max(floor_bits, mean.low)),
         "high": rounded(mean.high),
         "n": mean.n,
-        **({"marked": True} if marked else {}),
+        **({"marked": True} if is_marked else {}),
     }
 
 
@@ -218,11 +218,11 @@ def strip(margins: Sequence[ItemMargin], unit: str = "bits") -> Strip | None:
     tallest = max(Counter(columns).values())
     step = min(STRIP_STEP_PX, MAX_STRIP_HEIGHT_PX / tallest)
     height = max(3 * STRIP_STEP_PX, tallest * step + 2 * STRIP_STEP_PX)
-    met: Counter[int] = Counter()
+    column_counts: Counter[int] = Counter()
     dots = []
     for margin, column in zip(margins, columns, strict=True):
-        index = met[column]
-        met[column] += 1
+        index = column_counts[column]
+        column_counts[column] += 1
         y = height / 2 + (index + 1) // 2 * step * (1 if index % 2 else -1)
         verdict = "holds" if margin.holds else "fails"
         text = f"item {margin.item}: {bits(margin.value)} {unit}, {verdict}"

@@ -125,25 +125,27 @@ def render(
     """The page about results and their comparison, as HTML; with a lead, the results may be empty."""
     if not reports and lead is None:
         raise InputError("there is nothing to report. Give one or more runs")
-    relabelled = labelled([report.result for report in reports])
-    entries = _entries([report._replace(result=result) for report, result in zip(reports, relabelled, strict=True)])
+    labelled_results = labelled([report.result for report in reports])
+    entries = _entries(
+        [report._replace(result=result) for report, result in zip(reports, labelled_results, strict=True)]
+    )
     models = list(dict.fromkeys(entry.model for entry in entries))
     sections = _by_section(entries)
-    drawn = vega.can_draw()
-    environment = _environment(still=len(reports) <= MAX_RESULTS_WITH_SVG, drawn=drawn)
+    has_charts = vega.can_draw()
+    environment = _environment(has_svg=len(reports) <= MAX_RESULTS_WITH_SVG, has_charts=has_charts)
     script = f"{template_source('chart.js')}\n{template_source('page.js')}"
-    bundle = vega.javascript() if drawn else ""
+    bundle = vega.javascript() if has_charts else ""
     page = environment.get_template("page.html").render(
         title=_title(entries) if lead is None else lead.title,
         date=max((entry.report.created or "" for entry in entries), default=""),
         summary=_summary(sections) if lead is None else "",
-        telling=_featured_figures(sections) if lead is None and len(entries) > 1 and drawn else [],
+        telling=_featured_figures(sections) if lead is None and len(entries) > 1 and has_charts else [],
         lead=lead,
         entries=entries,
         models=models,
         identities={entry.model: entry.result.model for entry in entries},
         sections=sections,
-        overview=_overview(entries, several=len(models) > 1),
+        overview=_overview(entries, has_models=len(models) > 1),
         across=list(across_figures([entry.result for entry in entries])),
         compared=None if comparison is None else section(comparison),
         commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
@@ -159,7 +161,7 @@ def render(
 def overview_of(results: Sequence[Result]) -> Figure | None:
     """The overview chart; None if there are fewer than two proportions."""
     entries = _entries([ReportedResult(result) for result in results])
-    return _overview(entries, several=len({entry.model for entry in entries}) > 1)
+    return _overview(entries, has_models=len({entry.model for entry in entries}) > 1)
 
 
 def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
@@ -204,23 +206,23 @@ def _sizes(items: ItemsView, rows: Rows) -> dict[int, int]:
 def _samples(items: ItemsView, rows: Rows, limit: int) -> tuple[tuple[ItemSample, list[SampledGroup]], ...]:
     """The items that fit, without empty samples."""
     shares = allot(_sizes(items, rows), max(limit, MIN_SECTION_ITEMS * len(items.samples)))
-    sampled = ((sample, sampled_groups(items, sample, rows, shares[i])) for i, sample in enumerate(items.samples))
-    return tuple((sample, groups) for sample, groups in sampled if groups)
+    sampled_items = ((sample, sampled_groups(items, sample, rows, shares[i])) for i, sample in enumerate(items.samples))
+    return tuple((sample, groups) for sample, groups in sampled_items if groups)
 
 
 def _model_names(reports: Sequence[ReportedResult]) -> list[str]:
     """Short names of the models, unique among the results of a suite."""
-    short = short_names(report.result.model for report in reports)
+    model_names = short_names(report.result.model for report in reports)
     names: list[str] = []
     for index, report in enumerate(reports):
-        same = [
+        positions = [
             position
             for position, candidate in enumerate(reports)
             if (candidate.result.suite, candidate.result.model) == (report.result.suite, report.result.model)
         ]
-        which = f"run {report.run}" if report.run is not None else f"no. {same.index(index) + 1}"
-        name = short[report.result.model]
-        names.append(name if len(same) == 1 else f"{name} ({which})")
+        suffix = f"run {report.run}" if report.run is not None else f"no. {positions.index(index) + 1}"
+        name = model_names[report.result.model]
+        names.append(name if len(positions) == 1 else f"{name} ({suffix})")
     return names
 
 
@@ -230,8 +232,10 @@ def _by_section(entries: Iterable[ReportSection]) -> Sections:
     for entry in entries:
         sections.setdefault(entry.section, {}).setdefault(entry.result.suite, []).append(entry)
     phenomena = {name for name, s in sections.items() if any(phenomenon_of(g[0].result.meta) for g in s.values())}
-    ordered = sorted(sections.items(), key=lambda pair: pair[0] not in phenomena)
-    return {section: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for section, suites in ordered}
+    ordered_sections = sorted(sections.items(), key=lambda pair: pair[0] not in phenomena)
+    return {
+        section: dict(sorted(suites.items(), key=lambda pair: _rank(pair[1]))) for section, suites in ordered_sections
+    }
 
 
 def _rank(entries: Sequence[ReportSection]) -> tuple[bool, float]:
@@ -240,7 +244,7 @@ def _rank(entries: Sequence[ReportSection]) -> tuple[bool, float]:
     return not shares, -fmean(shares) if shares else 0.0
 
 
-def _overview(entries: Sequence[ReportSection], *, several: bool) -> Figure | None:
+def _overview(entries: Sequence[ReportSection], *, has_models: bool) -> Figure | None:
     """A chart of all headlines that are proportions; None for fewer than two."""
     shares = [(entry, row) for entry in entries if (row := entry.headline) is not None and row.share]
     if len(shares) < 2:
@@ -249,7 +253,7 @@ def _overview(entries: Sequence[ReportSection], *, several: bool) -> Figure | No
         point(
             row,
             name=entry.result.suite,
-            series=entry.model if several else "",
+            series=entry.model if has_models else "",
             group=entry.section,
             chance=result_chance(entry.result, row.metric),
         )
@@ -277,35 +281,39 @@ def _title(entries: Sequence[ReportSection]) -> str:
 def _summary(sections: Sections) -> str:
     """A sentence about the range of a model's scores, or about which model has the highest score how often."""
     groups = [group for suites in sections.values() for group in suites.values()]
-    scored = [entry for group in groups for entry in group if _is_score(entry)]
-    models = list(dict.fromkeys(entry.model for entry in scored))
-    if len(scored) < 2:
+    scored_entries = [entry for group in groups for entry in group if _is_score(entry)]
+    models = list(dict.fromkeys(entry.model for entry in scored_entries))
+    if len(scored_entries) < 2:
         return ""
     if len(models) == 1:
-        ordered = sorted(scored, key=_value)
-        low, high = (f"{e.headline.text} ({e.result.suite})" for e in (ordered[0], ordered[-1]) if e.headline)
-        return f"{models[0]} scores between {low} and {high} on {plural(len(scored), 'suite')}."
-    scored_groups = ([entry for entry in group if entry in scored] for group in groups)
-    shared = [group for group in scored_groups if len(group) > 1]
-    tops = [[entry.model for entry in group if _value(entry) == max(map(_value, group))] for group in shared]
-    wins = Counter(top[0] for top in tops if len(top) == 1).most_common()
+        ordered_entries = sorted(scored_entries, key=_value)
+        low, high = (
+            f"{e.headline.text} ({e.result.suite})" for e in (ordered_entries[0], ordered_entries[-1]) if e.headline
+        )
+        return f"{models[0]} scores between {low} and {high} on {plural(len(scored_entries), 'suite')}."
+    scored_groups = ([entry for entry in group if entry in scored_entries] for group in groups)
+    shared_groups = [group for group in scored_groups if len(group) > 1]
+    best_models = [
+        [entry.model for entry in group if _value(entry) == max(map(_value, group))] for group in shared_groups
+    ]
+    wins = Counter(winners[0] for winners in best_models if len(winners) == 1).most_common()
     if not wins:
         return f"{plural(len(models), 'model')} on {plural(len(groups), 'suite')}."
-    (best, count), *others = wins
-    rest = "".join(f", {model} on {count}" for model, count in others)
-    tied = len(tops) - sum(count for _, count in wins)
-    rest += f"; on {tied} the best models have the same score" if tied else ""
-    return f"{best} has the highest score on {count} of {plural(len(shared), 'shared suite')}{rest}."
+    (best, count), *other_wins = wins
+    details = "".join(f", {model} on {count}" for model, count in other_wins)
+    tie_count = len(best_models) - sum(count for _, count in wins)
+    details += f"; on {tie_count} the best models have the same score" if tie_count else ""
+    return f"{best} has the highest score on {count} of {plural(len(shared_groups), 'shared suite')}{details}."
 
 
 def _featured_figures(sections: Sections) -> list[Figure]:
     """The first figures of the results that differ most between models; of others, those with the lowest scores."""
     ranked: list[tuple[float, float, ReportSection]] = []
     for group in (group for suites in sections.values() for group in suites.values()):
-        drawn = [entry for entry in group if _is_score(entry) and _figures(entry)]
-        if drawn:
-            values = [_value(entry) for entry in drawn]
-            ranked.append((min(values) - max(values), min(values), min(drawn, key=_value)))
+        entries_with_figures = [entry for entry in group if _is_score(entry) and _figures(entry)]
+        if entries_with_figures:
+            values = [_value(entry) for entry in entries_with_figures]
+            ranked.append((min(values) - max(values), min(values), min(entries_with_figures, key=_value)))
     ranked.sort(key=lambda row: row[:2])
     return [
         replace(
@@ -333,23 +341,23 @@ def _value(entry: ReportSection) -> float:
     return entry.headline.value if entry.headline else 0.0
 
 
-def _slug(text: str, taken: set[str]) -> str:
+def _slug(text: str, used_ids: set[str]) -> str:
     """A unique HTML id of letters, digits and hyphens."""
     slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "result"
     number = 1
     name = f"r-{slug}"
-    while name in taken:
+    while name in used_ids:
         number += 1
         name = f"r-{slug}-{number}"
     return name
 
 
-def _environment(*, still: bool, drawn: bool) -> Environment:
+def _environment(*, has_svg: bool, has_charts: bool) -> Environment:
     from jinja2 import PackageLoader
 
     charts = _Charts()
     environment = view_environment(PackageLoader("wug.views", "templates"))
-    environment.globals["still"], environment.globals["drawn"] = still, drawn
+    environment.globals["still"], environment.globals["drawn"] = has_svg, has_charts
     environment.filters["vega_spec"], environment.filters["svg"] = charts.spec, charts.svg
     return environment
 
@@ -414,11 +422,11 @@ def choose_figure(results: Sequence[Result], title: str | None = None) -> Figure
         raise InputError("there is no chart of these results")
     if title is None:
         return figures[0]
-    fitting = [figure for figure in figures if title.lower() in figure.title.lower()]
-    if not fitting:
+    matching_figures = [figure for figure in figures if title.lower() in figure.title.lower()]
+    if not matching_figures:
         titles = ", ".join(repr(name) for name in dict.fromkeys(figure.title for figure in figures))
         raise InputError(f"no chart has {title!r} in its title. There is: {titles}")
-    return fitting[0]
+    return matching_figures[0]
 
 
 def all_figures(results: Sequence[Result]) -> Iterator[Figure]:

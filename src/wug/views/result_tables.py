@@ -51,26 +51,30 @@ def fields(result: Result) -> dict[str, int]:
 
 def default_field(result: Result) -> str | None:
     """The field that results are broken down by unless the user chooses."""
-    few = [name for name, count in fields(result).items() if count <= MAX_DEFAULT_GROUPS]
-    preferred = registry.family_traits(result.kind).breakdown
-    return next((name for name in (*preferred, *few) if name in few), None)
+    small_fields = [name for name, count in fields(result).items() if count <= MAX_DEFAULT_GROUPS]
+    preferred_fields = registry.family_traits(result.kind).breakdown
+    return next((name for name in (*preferred_fields, *small_fields) if name in small_fields), None)
 
 
 def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
     """The results with their estimates over all items and over the groups of some fields."""
-    available = {Group.parse(estimate.group).field for result in results for estimate in result.estimates} - {OVERALL}
+    known_fields = {Group.parse(estimate.group).field for result in results for estimate in result.estimates} - {
+        OVERALL
+    }
     for name in by:
-        if not available:
+        if not known_fields:
             raise InputError(f"these results are not broken down by any field, so not by {name!r}")
-        if name not in available and name != ALL_FIELDS:
-            raise UnknownName("field", name, available | {ALL_FIELDS})
+        if name not in known_fields and name != ALL_FIELDS:
+            raise UnknownName("field", name, known_fields | {ALL_FIELDS})
     if ALL_FIELDS in by:
         return list(results)
-    shown = {OVERALL, *by}
+    selected_fields = {OVERALL, *by}
     return [
         replace(
             result,
-            estimates=tuple(estimate for estimate in result.estimates if Group.parse(estimate.group).field in shown),
+            estimates=tuple(
+                estimate for estimate in result.estimates if Group.parse(estimate.group).field in selected_fields
+            ),
         )
         for result in results
     ]
@@ -110,8 +114,8 @@ def wide_table(results: Sequence[Result], labels: Mapping[str, str] | None = Non
     rows: list[list[str]] = []
     values: list[list[object]] = []
     bold = set()
-    for model, short in names.items():
-        label = labels.get(model, labels.get(short, short))
+    for model, short_name in names.items():
+        label = labels.get(model, labels.get(short_name, short_name))
         rows.append([label])
         values.append([label])
         for suite in suites:
@@ -130,8 +134,8 @@ def wide_table(results: Sequence[Result], labels: Mapping[str, str] | None = Non
             best = (max if better == "higher" else min)(value for value, _ in numbers)
             bold |= {(line, column) for value, line in numbers if value == best}
     head = ["model", *suites]
-    shown = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
-    return RowTable(head, values, {"model": str, **dict.fromkeys(suites, float)}, display=Display([shown]))
+    formatted = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
+    return RowTable(head, values, {"model": str, **dict.fromkeys(suites, float)}, display=Display([formatted]))
 
 
 def cells(result: Result, estimate: Estimate) -> tuple[str, str]:
@@ -168,13 +172,13 @@ def dataset_line(result: Result) -> str:
 
 
 def _display(results: Sequence[Result]) -> Display:
-    several = len({result.model for result in results}) > 1
-    head = ["suite", *(["model"] if several else []), "metric", "group", "value", "95% interval", "n"]
+    has_models = len({result.model for result in results}) > 1
+    head = ["suite", *(["model"] if has_models else []), "metric", "group", "value", "95% interval", "n"]
     rows: list[tuple[str, ...]] = []
     rules = []
     for result in results:
         rules.append(len(rows))
-        model = [result.model] if several else []
+        model = [result.model] if has_models else []
         rows += [(result.suite, *model, e.metric, e.group, *cells(result, e), str(e.n)) for e in result.estimates]
     align = "l" * (len(head) - 3) + "rcr"
     return Display([FormattedTable(head, rows, align, {}, [str(result.signature) for result in results], rules)])
@@ -205,16 +209,16 @@ def protocol_table(results: Sequence[tuple[int, Result]], suites: Sequence[str] 
     Raises:
         InputError: If no model was run under two protocols.
     """
-    selected = [(number, result) for number, result in results if matches(result.suite, suites)]
+    selected_results = [(number, result) for number, result in results if matches(result.suite, suites)]
     protocols: dict[str, set[str]] = {}
-    for _, result in selected:
+    for _, result in selected_results:
         protocols.setdefault(result.model, set()).add(_protocol(result))
     if not any(len(names) > 1 for names in protocols.values()):
         raise InputError("these runs follow one protocol: run the suite again with --protocol NAME, and name both runs")
-    compared = list(dict.fromkeys((result.model, result.suite) for _, result in selected))
-    selected.sort(key=lambda numbered: compared.index((numbered[1].model, numbered[1].suite)))
+    model_suites = list(dict.fromkeys((result.model, result.suite) for _, result in selected_results))
+    selected_results.sort(key=lambda numbered: model_suites.index((numbered[1].model, numbered[1].suite)))
     units = {"value": "share"}
-    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(selected)), units=units)
+    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(selected_results)), units=units)
 
 
 def _protocol_rows(numbered_results: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
@@ -222,9 +226,9 @@ def _protocol_rows(numbered_results: Sequence[tuple[int, Result]]) -> Iterator[t
     for number, result in numbered_results:
         metric = next((metric.name for metric in result.metrics if metric.headline), result.metrics[0].name)
         values = {outcome.item: outcome.value for outcome in result.outcomes if outcome.metric == metric}
-        first = firsts.setdefault((result.model, result.suite), dict(values))
-        shared = first.keys() & values.keys()
-        changed = sum(first[item] != values[item] for item in shared)
+        first_values = firsts.setdefault((result.model, result.suite), dict(values))
+        shared_items = first_values.keys() & values.keys()
+        changed_count = sum(first_values[item] != values[item] for item in shared_items)
         overall = next(
             (estimate for estimate in result.estimates if (estimate.metric, estimate.group) == (metric, OVERALL)), None
         )
@@ -232,7 +236,18 @@ def _protocol_rows(numbered_results: Sequence[tuple[int, Result]]) -> Iterator[t
             f"{key}:{setting}" for key in PROTOCOL_RULES if (setting := result.signature.get(key)) is not None
         )
         value, n = (None, 0) if overall is None else (overall.value, overall.n)
-        yield number, result.suite, result.model, _protocol(result), rules, metric, value, n, len(shared), changed
+        yield (
+            number,
+            result.suite,
+            result.model,
+            _protocol(result),
+            rules,
+            metric,
+            value,
+            n,
+            len(shared_items),
+            changed_count,
+        )
 
 
 def _protocol(result: Result) -> str:

@@ -58,23 +58,25 @@ def curve_table(curves: Curves) -> RowTable:
 
 def show_points(curves: Curves, console: Console) -> None:
     """Print the curves point by point."""
-    print_table(FormattedTable(CURVE_HEAD, _curve_rows(curves), "lllrrrrr"), console, grouped=3)
+    print_table(FormattedTable(CURVE_HEAD, _curve_rows(curves), "lllrrrrr"), console, group_columns=3)
     console.print(Text("Intervals are 95%; ± is one standard deviation between runs.", style="dim"))
     for warning in curves.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
     print_signature(common_signature(curves.signatures), console)
 
 
-def show_curves(curves: Curves, console: Console, *, whole: bool = False) -> None:
+def show_curves(curves: Curves, console: Console, *, by_field: bool = False) -> None:
     """Print the curves as columns; more than fit as rows, those of the first suites unless `whole`."""
     total, steps = len(curves.curves), _steps(curves)
     if total > MAX_COLUMNS:
-        curves = replace(curves, curves=_first(curves.curves, MAX_ROWS_BY_FIELD if whole else MAX_ROWS))
-        shown, steps = len(curves.curves), _spread(steps, MAX_COLUMNS)
-        counts = ((shown, total, "curves"), (len(steps), len(_steps(curves)), "steps"))
-        left_out = [f"{count:,} of {available:,} {noun}" for count, available, noun in counts if count < available]
-        if left_out:
-            console.print(Text(f"{', '.join(left_out)}; all with --format csv", style="dim"))
+        curves = replace(curves, curves=_first(curves.curves, MAX_ROWS_BY_FIELD if by_field else MAX_ROWS))
+        curve_count, steps = len(curves.curves), _spread(steps, MAX_COLUMNS)
+        counts = ((curve_count, total, "curves"), (len(steps), len(_steps(curves)), "steps"))
+        limit_notes = [
+            f"{count:,} of {full_count:,} {noun}" for count, full_count, noun in counts if count < full_count
+        ]
+        if limit_notes:
+            console.print(Text(f"{', '.join(limit_notes)}; all with --format csv", style="dim"))
     names = curve_names(list(curves.curves))
     values = [{p.step: value_text(p.value, share=c.share) for p in c.points} for c in curves.curves]
     columns = [f"{step:,.10g}" for step in steps]
@@ -86,9 +88,9 @@ def show_curves(curves: Curves, console: Console, *, whole: bool = False) -> Non
         rows = list(zip(columns, *cells, strict=True))
         table = FormattedTable(("step", *names), _shortened(rows), "r" * (1 + len(names)))
     print_table(table, console)
-    pooled = max((len(point.runs) for curve in curves.curves for point in curve.points), default=1)
-    if pooled > 1:
-        console.print(Text(f"Means of up to {pooled} runs per step.", style="dim"))
+    max_runs = max((len(point.runs) for curve in curves.curves for point in curve.points), default=1)
+    if max_runs > 1:
+        console.print(Text(f"Means of up to {max_runs} runs per step.", style="dim"))
     print_signature(common_signature(curves.signatures), console)
 
 
@@ -110,8 +112,8 @@ def sweep_figures(curves: Curves, scale: str = "", unit: str = STEP) -> list[Fig
 
 def default_scale(steps: Sequence[float]) -> str:
     """`log` if the last step is many times the first, else `linear`."""
-    above = [step for step in steps if step > 0]
-    return "log" if above and max(above) >= MIN_LOG_RATIO * min(above) else "linear"
+    positive_steps = [step for step in steps if step > 0]
+    return "log" if positive_steps and max(positive_steps) >= MIN_LOG_RATIO * min(positive_steps) else "linear"
 
 
 def step_unit(names: Iterable[str]) -> str:
@@ -158,7 +160,7 @@ def comparison_table(comparison: SweepComparison) -> RowTable:
 def show_comparison(comparison: SweepComparison, console: Console) -> None:
     """Print two sweeps step by step."""
     console.print(Text(f"A = {comparison.first}\nB = {comparison.second}"))
-    print_table(FormattedTable(COMPARISON_HEAD, _comparison_rows(comparison), "llrrrrrrr"), console, grouped=2)
+    print_table(FormattedTable(COMPARISON_HEAD, _comparison_rows(comparison), "llrrrrrrr"), console, group_columns=2)
     for warning in comparison.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
     print_signature(common_signature(_signatures(comparison)), console)
@@ -224,16 +226,16 @@ def metric_names(suites: Sequence[str], rows: Iterable[Sequence[FormattedEstimat
 def step_axis(steps: Sequence[float], unit: str = STEP) -> Any:
     """The horizontal axis of training steps: logarithmic, and linear below the first step if one of them is 0."""
     alt = vega.altair()
-    above = [step for step in steps if step > 0]
-    zero = steps[0] <= 0
+    positive_steps = [step for step in steps if step > 0]
+    has_zero = steps[0] <= 0
     scale = (
-        alt.Scale(type="symlog", constant=above[0], domain=[0, above[-1]], nice=False)
-        if zero
-        else alt.Scale(type="log", domain=[above[0], above[-1]], nice=False)
+        alt.Scale(type="symlog", constant=positive_steps[0], domain=[0, positive_steps[-1]], nice=False)
+        if has_zero
+        else alt.Scale(type="log", domain=[positive_steps[0], positive_steps[-1]], nice=False)
     )
     marks = (10.0**power * factor for power in range(-3, 16) for factor in (1, 2, 5))
-    inner = [mark for mark in marks if above[0] < mark < above[-1]]
-    ticks = [*([0.0] if zero else []), above[0], *inner, above[-1]]
+    inner_marks = [mark for mark in marks if positive_steps[0] < mark < positive_steps[-1]]
+    ticks = [*([0.0] if has_zero else []), positive_steps[0], *inner_marks, positive_steps[-1]]
     # The format of an axis would give all ticks the prefix of the largest: 0k for 100.
     label = "format(datum.value, '~s')"
     axis = alt.Axis(
@@ -252,43 +254,45 @@ def _on_log_steps(draw: Callable[[], altair.LayerChart], steps: list[float], uni
 
 
 def _curve_figure(curves: Curves, title: str, panel: list[Curve], index: int, unit: str) -> Figure:
-    shown = replace(curves, curves=tuple(panel))
-    drawn = [curve for curve in panel if not is_chance_metric(curve.kind, curve.metric)] or panel
-    levels = {curve.suite: level for curve in drawn if (level := _chance(curve, panel)) is not None}
+    panel_curves = replace(curves, curves=tuple(panel))
+    charted_curves = [curve for curve in panel if not is_chance_metric(curve.kind, curve.metric)] or panel
+    levels = {curve.suite: level for curve in charted_curves if (level := _chance(curve, panel)) is not None}
     chance = next(iter(levels.values())) if len(set(levels.values())) == 1 else None
-    partly = chance is not None and len(levels) < len({curve.suite for curve in drawn})
+    is_partial = chance is not None and len(levels) < len({curve.suite for curve in charted_curves})
     points = [
         charts.LinePoint(p.step, p.value, p.low, p.high, p.n, name, run=p.runs[0] if len(p.runs) == 1 else None)
-        for name, curve in zip(curve_names(drawn), drawn, strict=True)
+        for name, curve in zip(curve_names(charted_curves), charted_curves, strict=True)
         for p in curve.points
     ]
     note = []
     if any(point.low is not None for point in points):
         note.append("With 95% intervals; points of several runs with one standard deviation on either side.")
-    if partly:
+    if is_partial:
         note.append(f"The chance level is that of {', '.join(levels)}.")
     x = unit if index == 0 else f"{unit} ({title})"
-    counts = {p.n for curve in drawn for p in curve.points}
+    counts = {p.n for curve in charted_curves for p in curve.points}
     return Figure(
         id=f"curve-{index}",
         draw=partial(charts.curves, points, x=x, title=title, share=panel[0].share, chance_level=chance),
         title=f"Over training: {title}",
         about=caption(
-            (curve.suite for curve in drawn),
-            (curve.series for curve in drawn),
+            (curve.suite for curve in charted_curves),
+            (curve.series for curve in charted_curves),
             counts.pop() if len(counts) == 1 else None,
         ),
         note=" ".join(note),
         columns=CURVE_HEAD,
-        rows=tuple(_curve_rows(shown)),
-        records=tuple(dict(zip(CURVE_COLUMNS, row, strict=True)) for row in _point_rows(shown)),
+        rows=tuple(_curve_rows(panel_curves)),
+        records=tuple(dict(zip(CURVE_COLUMNS, row, strict=True)) for row in _point_rows(panel_curves)),
     )
 
 
 def _chance(curve: Curve, panel: Sequence[Curve]) -> float | None:
     """The chance level of a curve: its family's, or the last value of the suite's curve of chance levels."""
-    last = [Estimate(c.metric, OVERALL, c.points[-1].value, c.points[-1].n) for c in panel if c.suite == curve.suite]
-    return chance_level(curve.kind, curve.metric, last)
+    last_estimates = [
+        Estimate(c.metric, OVERALL, c.points[-1].value, c.points[-1].n) for c in panel if c.suite == curve.suite
+    ]
+    return chance_level(curve.kind, curve.metric, last_estimates)
 
 
 def _point_rows(curves: Curves) -> list[tuple[Any, ...]]:
@@ -328,9 +332,9 @@ def _comparison_rows(comparison: SweepComparison) -> list[tuple[str, ...]]:
 def _formatted_matrix(matrix: SweepMatrix) -> FormattedTable:
     rows = []
     for line in matrix.lines:
-        missing = "–" if line.status == "complete" else line.status
+        placeholder = "–" if line.status == "complete" else line.status
         cells = map(headline_estimate, line.results)
-        rows.append((line.model, *(missing if cell is None else cell.text for cell in cells)))
+        rows.append((line.model, *(placeholder if cell is None else cell.text for cell in cells)))
     return FormattedTable(("model", *matrix.suites), rows, "l" + "r" * len(matrix.suites))
 
 
@@ -338,32 +342,32 @@ def _steps(curves: Curves) -> list[float]:
     return sorted({point.step for curve in curves.curves for point in curve.points})
 
 
-def _first(curves: Sequence[Curve], most: int) -> tuple[Curve, ...]:
+def _first(curves: Sequence[Curve], limit: int) -> tuple[Curve, ...]:
     """The curves of the first suites, as many as fit: all models of a suite together."""
     suites: dict[str, list[Curve]] = {}
     for curve in curves:
         suites.setdefault(curve.suite, []).append(curve)
-    chosen: list[Curve] = []
-    for of_suite in suites.values():
-        if chosen and len(chosen) + len(of_suite) > most:
+    first_curves: list[Curve] = []
+    for suite_curves in suites.values():
+        if first_curves and len(first_curves) + len(suite_curves) > limit:
             break
-        chosen += of_suite
-    return tuple(chosen[:most])
+        first_curves += suite_curves
+    return tuple(first_curves[:limit])
 
 
-def _spread(steps: Sequence[float], most: int) -> list[float]:
+def _spread(steps: Sequence[float], limit: int) -> list[float]:
     """As many of the steps, from the first to the last."""
-    if len(steps) <= most:
+    if len(steps) <= limit:
         return list(steps)
-    return [steps[round(index * (len(steps) - 1) / (most - 1))] for index in range(most)]
+    return [steps[round(index * (len(steps) - 1) / (limit - 1))] for index in range(limit)]
 
 
 def _shortened(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     if len(rows) <= MAX_TERMINAL_ROWS:
         return list(rows)
-    half = MAX_TERMINAL_ROWS // 2
-    gap = (f"… {len(rows) - 2 * half:,} more …", *["…"] * (len(rows[0]) - 1))
-    return [*rows[:half], gap, *rows[-half:]]
+    half_limit = MAX_TERMINAL_ROWS // 2
+    gap_row = (f"… {len(rows) - 2 * half_limit:,} more …", *["…"] * (len(rows[0]) - 1))
+    return [*rows[:half_limit], gap_row, *rows[-half_limit:]]
 
 
 def _signatures(comparison: SweepComparison) -> list[Signature]:

@@ -54,12 +54,12 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
         return
     console.print(overview(results))
     _print_tables(across_suites(results), console)
-    warned = [result for result in results if result.warnings]
-    if warned:
-        count = sum(len(result.warnings) for result in warned)
-        text = f"{plural(count, 'warning')} about {len(warned)} of {len(results)} results"
+    results_with_warnings = [result for result in results if result.warnings]
+    if results_with_warnings:
+        count = sum(len(result.warnings) for result in results_with_warnings)
+        text = f"{plural(count, 'warning')} about {len(results_with_warnings)} of {len(results)} results"
         console.print(Text(f"\n{WARNED.strip()} {text}", style="yellow"))
-        for result in warned:
+        for result in results_with_warnings:
             for warning in result.warnings:
                 console.print(Text(f"  {result.suite}: {warning}", style="yellow"))
     for source in dict.fromkeys(filter(None, map(dataset_line, results))):
@@ -73,10 +73,10 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     Groups are those of the fields `by`, or of the default field.
     """
     field_counts = fields_of(result)
-    first = default_field(result)
-    shown = {first} if by is None else set(by)
-    if ALL_FIELDS in shown:
-        shown = set(field_counts)
+    first_field = default_field(result)
+    selected_fields = {first_field} if by is None else set(by)
+    if ALL_FIELDS in selected_fields:
+        selected_fields = set(field_counts)
     head = Text.assemble((result.suite, "bold"), f"  {plural(result.n, 'item')} · {model}", _status(result))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -84,13 +84,13 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     metrics = _by_metric(result)
-    hidden = {estimate.metric for estimate in result.estimates} - metrics.keys()
-    left_out = any(result.metric(name).derived is None for name in hidden)
+    other_metrics = {estimate.metric for estimate in result.estimates} - metrics.keys()
+    has_more = any(result.metric(name).derived is None for name in other_metrics)
     for index, (metric, fields) in enumerate(metrics.items()):
-        shown_fields = {name: estimates for name, estimates in fields.items() if name in shown}
+        shown_fields = {name: estimates for name, estimates in fields.items() if name in selected_fields}
         lines = list(_grouped(result, shown_fields))
         if index and len(metrics) > MAX_BROKEN_DOWN_METRICS:
-            lines, left_out = [], left_out or bool(lines)
+            lines, has_more = [], has_more or bool(lines)
         if "all" not in fields and result.metric(metric).by in shown_fields:
             lines.insert(0, (f"  {plain(metric)}", result.metric(metric).meaning, "", ""))
         for estimate in fields.get("all", ()):
@@ -104,9 +104,9 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     parts: list[RenderableType] = [head, table]
     if not result.estimates and result.status == "complete":
         parts.append(Text("  no item was judged", style="dim"))
-    if others := [name for name in field_counts if name not in shown]:
-        parts.append(Text(f"  also by {', '.join(others)}: --by {others[0]}", style="dim"))
-    if left_out:
+    if other_fields := [name for name in field_counts if name not in selected_fields]:
+        parts.append(Text(f"  also by {', '.join(other_fields)}: --by {other_fields[0]}", style="dim"))
+    if has_more:
         parts.append(Text("  more metrics and groups: --format csv", style="dim"))
     parts += [Text(f"  warning: {warning}", style="yellow") for warning in result.warnings]
     if source := dataset_line(result):
@@ -118,24 +118,24 @@ def overview(results: Sequence[Result]) -> Table:
     """One row per suite, model and metric."""
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     names = short_names(result.model for result in results)
-    several, marked = len(names) > 1, any(result.warnings for result in results)
-    for name in ("suite", *(["model"] if several else []), "metric"):
+    has_models, has_warnings = len(names) > 1, any(result.warnings for result in results)
+    for name in ("suite", *(["model"] if has_models else []), "metric"):
         table.add_column(name, overflow="fold")
     for name in ("value", "95% interval", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     for result in results:
         headlines = result.headlines
-        model = [escape(names[result.model])] if several else []
+        model = [escape(names[result.model])] if has_models else []
         if not headlines:
             table.add_row(escape(result.suite), *model, f"[dim]{result.status}[/]", "", "", f"{result.n:,}")
         for index, estimate in enumerate(headlines):
-            first = index == 0
+            is_first = index == 0
             value, interval = cells(result, estimate)
             table.add_row(
-                escape(result.suite) if first else "",
-                *(model if first else [""] * len(model)),
+                escape(result.suite) if is_first else "",
+                *(model if is_first else [""] * len(model)),
                 escape(plain(estimate.metric)),
-                f"[bold]{value}[/][yellow]{WARNED if result.warnings else ' ' * len(WARNED) * marked}[/]",
+                f"[bold]{value}[/][yellow]{WARNED if result.warnings else ' ' * len(WARNED) * has_warnings}[/]",
                 escape(interval),
                 f"{estimate.n:,}",
             )
@@ -164,9 +164,9 @@ def _means(results: Sequence[Result], field: str) -> Table:
         suites[result.model] += bool(field_values)
         for name, value in field_values:
             values.setdefault(result.model, {}).setdefault(name, []).append(value)
-    several, names = len(values) > 1, short_names(values)
+    has_models, names = len(values) > 1, short_names(values)
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-    for name in (field, *(["model"] if several else [])):
+    for name in (field, *(["model"] if has_models else [])):
         table.add_column(name, overflow="fold")
     table.add_column("mean of suites", justify="right")
     table.add_column("suites", justify="right")
@@ -175,22 +175,25 @@ def _means(results: Sequence[Result], field: str) -> Table:
             continue
         rows = [(name, fmean(means[name]), len(means[name])) for name in sorted(means)]
         for name, mean, count in [*rows, ("macro average", fmean(mean for _, mean, _ in rows), suites[model])]:
-            model_cell = [escape(names[model])] if several else []
+            model_cell = [escape(names[model])] if has_models else []
             table.add_row(escape(name), *model_cell, f"[bold]{percent(mean)}[/]", str(count))
     return table
 
 
-def print_table(table: FormattedTable, console: Console, *, grouped: int = 0) -> None:
+def print_table(table: FormattedTable, console: Console, *, group_columns: int = 0) -> None:
     """Print a table; of neighbouring rows with the same first `grouped` cells, only the first shows them."""
     grid = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for column, (name, align) in enumerate(zip(table.head, table.align, strict=True)):
         justify: JustifyMethod = "right" if align == "r" else "left"
-        grid.add_column(escape(name), justify=justify, overflow="fold", no_wrap=0 < grouped <= column)
-    before: Sequence[str] = ()
+        grid.add_column(escape(name), justify=justify, overflow="fold", no_wrap=0 < group_columns <= column)
+    previous_group: Sequence[str] = ()
     for row in table.rows:
-        repeated = grouped > 0 and row[:grouped] == before
-        grid.add_row(*([""] * grouped if repeated else map(escape, row[:grouped])), *map(escape, row[grouped:]))
-        before = row[:grouped]
+        is_repeated = group_columns > 0 and row[:group_columns] == previous_group
+        grid.add_row(
+            *([""] * group_columns if is_repeated else map(escape, row[:group_columns])),
+            *map(escape, row[group_columns:]),
+        )
+        previous_group = row[:group_columns]
     console.print(grid)
 
 
@@ -205,7 +208,12 @@ def common_signature(signatures: Sequence[Signature]) -> Signature:
     """The fields of all signatures, with … for those that differ or are missing in some."""
     keys = dict.fromkeys(key for signature in signatures for key, _ in signature.fields)
     values = {key: {signature.get(key) for signature in signatures} for key in keys}
-    return Signature(tuple((key, str(*distinct) if len(distinct) == 1 else "…") for key, distinct in values.items()))
+    return Signature(
+        tuple(
+            (key, str(*distinct_values) if len(distinct_values) == 1 else "…")
+            for key, distinct_values in values.items()
+        )
+    )
 
 
 def print_signature(signature: Signature, console: Console) -> None:

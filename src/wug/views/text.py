@@ -83,10 +83,10 @@ def part_lines(part: ViewPart) -> Iterator[str]:
             yield from visible(text).splitlines()
         case LinesPart(lines):
             labels = [_flat(line.label) for line in lines]
-            wide = max(map(cell_len, labels), default=0)
+            label_columns = max(map(cell_len, labels), default=0)
             for label, line in zip(labels, lines, strict=True):
                 text = "" if line.side is not None else pieces_text(line.pieces, line.mark)
-                yield "  ".join(filter(None, (set_cell_size(label, wide), text, line.value)))
+                yield "  ".join(filter(None, (set_cell_size(label, label_columns), text, line.value)))
         case StatementsPart(rows):
             for row in rows:
                 yield _flat(f"{'holds' if row.holds else 'fails'}  {row.text}  {row.code}")
@@ -103,7 +103,7 @@ def pieces_text(pieces: Pieces, mark: str) -> str:
     if not pieces:
         return "(nothing)"
     texts = [_piece(piece, *MARKS[mark]) for piece in pieces]
-    spaces = [" " * bool(piece.shade and after.shade) for piece, after in pairwise(pieces)]
+    spaces = [" " * bool(piece.shade and next_piece.shade) for piece, next_piece in pairwise(pieces)]
     return "".join(text + space for text, space in zip(texts, [*spaces, ""], strict=True))
 
 
@@ -116,21 +116,21 @@ def _table(table: TablePart) -> Iterator[str]:
     """Aligned columns; in a wide table one line per cell, after its heading."""
     heads = [_flat(column.name) for column in table.columns]
     rows = [[*map(_cell, row.cells)] for _, group in table.groups for row in group]
-    wide = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=False)]
-    if sum(wide) + 2 * len(wide) <= MAX_TABLE_COLUMNS:
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=False)]
+    if sum(widths) + 2 * len(widths) <= MAX_TABLE_COLUMNS:
         yield from aligned([heads, *rows], "l" * len(heads))
         return
     indent = max(map(cell_len, heads[1:]), default=0)
-    for first, *others in rows:
-        yield first
-        for head, text in zip(heads[1:], others, strict=False):
+    for first_cell, *other_cells in rows:
+        yield first_cell
+        for head, text in zip(heads[1:], other_cells, strict=False):
             yield f"  {set_cell_size(head, indent)}  {text}".rstrip()
 
 
 def _cell(cell: TableCell) -> str:
     text = pieces_text(cell.pieces, cell.mark) if cell.pieces else _flat(cell.text)
-    shown = "" if cell.shown is None else f"{cell.shown.text} {cell.shown.interval}"
-    return "  ".join(filter(None, (text, shown, cell.under, _flat(cell.small))))
+    estimate_text = "" if cell.shown is None else f"{cell.shown.text} {cell.shown.interval}"
+    return "  ".join(filter(None, (text, estimate_text, cell.under, _flat(cell.small))))
 
 
 def _tree(tree: TreePart) -> Iterator[str]:
@@ -138,8 +138,8 @@ def _tree(tree: TreePart) -> Iterator[str]:
     for node in tree.nodes:
         depth += 1 if node.down else -node.up
         state = {"": "", "first": "first wrong here", "later": "wrong"}[node.state]
-        right = f"right: {pieces_text(node.right, 'ins')}" if node.state else ""
-        parts = (_flat(node.function), pieces_text(node.answer, "del"), state, right)
+        correction = f"right: {pieces_text(node.right, 'ins')}" if node.state else ""
+        parts = (_flat(node.function), pieces_text(node.answer, "del"), state, correction)
         yield "  " * max(0, depth - 1) + "  ".join(filter(None, parts))
     if tree.cut:
         yield "The rest of this tree is left out."
@@ -163,7 +163,7 @@ def _value_text(value: object) -> str:
         case list() | tuple():
             return ", ".join(map(_value_text, value)) or "–"
         case Mapping():
-            return ", ".join(f"{key}: {_value_text(inner)}" for key, inner in value.items()) or "–"
+            return ", ".join(f"{key}: {_value_text(entry)}" for key, entry in value.items()) or "–"
     return str(value)
 
 
@@ -181,18 +181,25 @@ def failing(result: Result) -> Iterator[FailingItem]:
         if row.outcome.metric != summary:  # which repeats the others
             failing_rows.setdefault(row.outcome.item, []).append(row)
     for name, item_rows, judgements in _with_judgements(failing_rows, rows):
-        shown: list[tuple[ItemView, list[str]]] = []
+        distinct_items: list[tuple[ItemView, list[str]]] = []
         for row in item_rows:
             item = items.show(row, judgements)._replace(failed=())
-            metrics = next((metrics for previous, metrics in shown if previous == item), None)
+            metrics = next((metrics for previous_item, metrics in distinct_items if previous_item == item), None)
             if metrics is None:
-                shown.append((item, metrics := []))
+                distinct_items.append((item, metrics := []))
             metrics.append(row.outcome.metric)
-        for item, metrics in shown:
+        for item, metrics in distinct_items:
             note = item.note if item.fails else ""
-            unique, text = tuple(dict.fromkeys(metrics)), tuple(item_lines(item))
+            unique_metrics, text = tuple(dict.fromkeys(metrics)), tuple(item_lines(item))
             yield FailingItem(
-                result.suite, result.model, items.noun, name, unique, note, dict(item_rows[0].outcome.groups), text
+                result.suite,
+                result.model,
+                items.noun,
+                name,
+                unique_metrics,
+                note,
+                dict(item_rows[0].outcome.groups),
+                text,
             )
 
 
@@ -212,12 +219,12 @@ def _with_judgements(
 def failing_lines(results: Sequence[Result]) -> Iterator[str]:
     """The failing items as lines of text, or one line if there are none."""
     for result in results:
-        none = True
+        has_no_failures = True
         for item in failing(result):
-            none = False
+            has_no_failures = False
             yield item.head
             yield from (f"    {line}" for line in item.text)
-        if none:
+        if has_no_failures:
             yield f"{result.suite}  no item fails  ({result.n:,} of {result.model})"
 
 
@@ -227,6 +234,6 @@ def failing_table(results: Sequence[Result]) -> RowTable:
     rows = [
         (item.suite, item.model, item.item, ", ".join(item.metrics), item.note, "\n".join(item.text)) for item in items
     ]
-    flat = [[cell.replace("\n", " / ") for cell in row] for row in rows]
-    display = Display([FormattedTable(COLUMNS, flat, "l" * len(COLUMNS))], long=True)
+    flat_rows = [[cell.replace("\n", " / ") for cell in row] for row in rows]
+    display = Display([FormattedTable(COLUMNS, flat_rows, "l" * len(COLUMNS))], long=True)
     return RowTable(COLUMNS, rows, display=display, document=[asdict(item) for item in items])

@@ -60,20 +60,23 @@ def unmarked(text: str) -> Pieces:
     return (Piece(shortened(text)),) if text else ()
 
 
-def differing(left: Sequence[str], right: Sequence[str]) -> tuple[list[bool], list[bool]]:
+def differing(first_words: Sequence[str], second_words: Sequence[str]) -> tuple[list[bool], list[bool]]:
     """Which words of two lists differ."""
-    shorter = min(len(left), len(right))
-    prefix = next((index for index in range(shorter) if left[index] != right[index]), shorter)
-    suffix = next((i for i in range(shorter - prefix) if left[-1 - i] != right[-1 - i]), shorter - prefix)
-    left_middle, right_middle = left[prefix : len(left) - suffix], right[prefix : len(right) - suffix]
-    left_marks, right_marks = [True] * len(left_middle), [True] * len(right_middle)
-    if len(left_middle) + len(right_middle) <= _MAX_COMPARED_WORDS:
-        for a, b, size in SequenceMatcher(None, left_middle, right_middle, autojunk=False).get_matching_blocks():
-            left_marks[a : a + size] = [False] * size
-            right_marks[b : b + size] = [False] * size
+    shorter = min(len(first_words), len(second_words))
+    prefix = next((index for index in range(shorter) if first_words[index] != second_words[index]), shorter)
+    suffix = next((i for i in range(shorter - prefix) if first_words[-1 - i] != second_words[-1 - i]), shorter - prefix)
+    first_middle, second_middle = (
+        first_words[prefix : len(first_words) - suffix],
+        second_words[prefix : len(second_words) - suffix],
+    )
+    first_marks, second_marks = [True] * len(first_middle), [True] * len(second_middle)
+    if len(first_middle) + len(second_middle) <= _MAX_COMPARED_WORDS:
+        for a, b, size in SequenceMatcher(None, first_middle, second_middle, autojunk=False).get_matching_blocks():
+            first_marks[a : a + size] = [False] * size
+            second_marks[b : b + size] = [False] * size
     return (
-        [False] * prefix + left_marks + [False] * suffix,
-        [False] * prefix + right_marks + [False] * suffix,
+        [False] * prefix + first_marks + [False] * suffix,
+        [False] * prefix + second_marks + [False] * suffix,
     )
 
 
@@ -101,22 +104,22 @@ def _split_words(text: str) -> list[tuple[str, str]]:
     words = [(match[1], match[2]) for match in _WORD.finditer(text)]
     if text.isascii():
         return words
-    grouped: list[tuple[str, str]] = []
+    grouped_words: list[tuple[str, str]] = []
     for span in characters([word + space for word, space in words]):
         part = "".join(word + space for word, space in words[span.start : span.stop])
-        grouped.append((part.rstrip(), words[span.stop - 1][1]))
-    return _rejoin_marks(grouped)
+        grouped_words.append((part.rstrip(), words[span.stop - 1][1]))
+    return _rejoin_marks(grouped_words)
 
 
 def _rejoin_marks(words: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    joined: list[tuple[str, str]] = []
+    joined_words: list[tuple[str, str]] = []
     for word, space in words:
-        before, gap = joined[-1] if joined else ("", " ")
-        if not gap and unicodedata.combining(before[-1]) and word[0].isalnum():
-            joined[-1] = (before + word, space)
+        previous_word, previous_gap = joined_words[-1] if joined_words else ("", " ")
+        if not previous_gap and unicodedata.combining(previous_word[-1]) and word[0].isalnum():
+            joined_words[-1] = (previous_word + word, space)
         else:
-            joined.append((word, space))
-    return joined
+            joined_words.append((word, space))
+    return joined_words
 
 
 def _as_pieces(words: list[tuple[str, str]], differ: list[bool]) -> Pieces:
@@ -156,29 +159,29 @@ def runs(texts: Sequence[str]) -> list[DirectionRun]:
     """Texts grouped by writing direction; punctuation goes with the letters around it."""
     base = direction(" ".join(texts))
     directions = [_text_direction(text) for text in texts]
-    resolved: list[Direction] = []
+    resolved_directions: list[Direction] = []
     for index, text_direction in enumerate(directions):
-        after = next((direction for direction in directions[index + 1 :] if direction is not None), None)
-        neutral = resolved[-1] if resolved and resolved[-1] == after else base
-        resolved.append(text_direction or neutral)
+        next_direction = next((direction for direction in directions[index + 1 :] if direction is not None), None)
+        neutral = resolved_directions[-1] if resolved_directions and resolved_directions[-1] == next_direction else base
+        resolved_directions.append(text_direction or neutral)
     direction_runs: list[DirectionRun] = []
-    for run_direction, indices in groupby(range(len(texts)), key=resolved.__getitem__):
+    for run_direction, indices in groupby(range(len(texts)), key=resolved_directions.__getitem__):
         positions = list(indices)
         direction_runs.append(DirectionRun(run_direction, range(positions[0], positions[-1] + 1)))
     return direction_runs
 
 
-def joining(texts: Sequence[str], together: Sequence[bool]) -> list[str]:
+def joining(texts: Sequence[str], continues_word: Sequence[bool]) -> list[str]:
     """Texts whose letters keep their form inside a word; `together` marks those that continue a word.
 
     An Arabic letter at the end of a separate box would have its final form in the middle of a word.
     """
-    shaped = list(texts)
+    shaped_texts = list(texts)
     for index in range(1, len(texts)):
-        if together[index] and _joins(texts[index - 1][::-1]) and _joins(texts[index]):
-            shaped[index - 1] += JOINER
-            shaped[index] = JOINER + shaped[index]
-    return shaped
+        if continues_word[index] and _joins(texts[index - 1][::-1]) and _joins(texts[index]):
+            shaped_texts[index - 1] += JOINER
+            shaped_texts[index] = JOINER + shaped_texts[index]
+    return shaped_texts
 
 
 def _text_direction(text: str) -> Direction | None:

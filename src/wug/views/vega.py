@@ -63,7 +63,9 @@ class SeriesSelection(NamedTuple):
     param: Any
     test: str
 
-    def legend(self, names: Sequence[str], of: str, ends: Mapping[str, float] | None = None) -> dict[str, Any]:
+    def legend(
+        self, names: Sequence[str], series_noun: str, end_values: Mapping[str, float] | None = None
+    ) -> dict[str, Any]:
         """Data for a legend of buttons that set the parameter; `ends` are the last values of lines."""
         shapes = [*SHAPES, _STAR, _SALTIRE] if len(names) > len(SHAPES) else SHAPES
         keys = [
@@ -71,11 +73,11 @@ class SeriesSelection(NamedTuple):
                 "name": name,
                 "colour": index % len(PALETTE) + 1,
                 "shape": OUTLINES.get(shape := shapes[index % len(shapes)], shape),
-                **({} if ends is None else {"dash": _dash(index), "end": ends.get(name)}),
+                **({} if end_values is None else {"dash": _dash(index), "end": end_values.get(name)}),
             }
             for index, name in enumerate(names)
         ]
-        return {"legend": {"param": self.param.name, "of": of, "keys": keys}}
+        return {"legend": {"param": self.param.name, "of": series_noun, "keys": keys}}
 
 
 def spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
@@ -129,15 +131,15 @@ def drawable(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {key: drawable(inner) for key, inner in value.items()}
-    return [drawable(inner) for inner in value] if isinstance(value, list) else value
+        return {key: drawable(entry) for key, entry in value.items()}
+    return [drawable(entry) for entry in value] if isinstance(value, list) else value
 
 
 def page_svg(chart: alt.LayerChart | Mapping[str, Any]) -> str:
     """The chart as SVG, for a page without JavaScript."""
-    fixed = {**_page_spec(chart), "width": WIDTH_PX, "autosize": "pad"}
-    fixed["config"] = {**fixed["config"], "aria": False}
-    return re.sub(r"<[a-z][^>]*>", lambda tag: _NOISE.sub("", tag[0]), _convert(fixed, "svg"))
+    fixed_spec = {**_page_spec(chart), "width": WIDTH_PX, "autosize": "pad"}
+    fixed_spec["config"] = {**fixed_spec["config"], "aria": False}
+    return re.sub(r"<[a-z][^>]*>", lambda tag: _NOISE.sub("", tag[0]), _convert(fixed_spec, "svg"))
 
 
 @functools.cache
@@ -174,11 +176,11 @@ def _require_extra(name: str) -> ModuleType:
 
 def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
     """The style of every chart; `colour(name, default)` returns the value of a colour."""
-    ink, faint, grid, marked = (colour(name, default) for name, default in COLOURS.items())
+    ink, secondary_ink, grid, marked_ground = (colour(name, default) for name, default in COLOURS.items())
     palette = [colour(str(number), default) for number, default in enumerate(PALETTE, 1)]
     axis = {
         "labelColor": ink,
-        "titleColor": faint,
+        "titleColor": secondary_ink,
         "gridColor": grid,
         "domainColor": grid,
         "tickColor": grid,
@@ -204,7 +206,7 @@ def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
             "anchor": "start",
             "frame": "group",
             "color": ink,
-            "subtitleColor": faint,
+            "subtitleColor": secondary_ink,
             "fontSize": 15,
             "subtitleFontSize": 12,
             "subtitlePadding": 4,
@@ -215,9 +217,9 @@ def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
             "dot": {"filled": True, "opacity": 1, "size": 70, "color": palette[0]},
             "interval": {"strokeWidth": 2, "strokeCap": "round", "color": palette[0]},
             "trend": {"strokeWidth": 1.5, "strokeOpacity": 0.75},
-            "ground": {"color": marked, "cornerRadius": 4},
-            "chance": {"color": faint, "strokeDash": [5, 3], "strokeWidth": 1.5},
-            "chance-label": {"color": faint, "fontSize": 11},
+            "ground": {"color": marked_ground, "cornerRadius": 4},
+            "chance": {"color": secondary_ink, "strokeDash": [5, 3], "strokeWidth": 1.5},
+            "chance-label": {"color": secondary_ink, "fontSize": 11},
         },
     }
 
@@ -232,8 +234,8 @@ def _convert(spec: dict[str, Any], form: str, **options: float) -> Any:
 
 
 def _html(spec: dict[str, Any]) -> bytes:
-    safe = json.dumps(spec).replace("<", "\\u003c")
-    return _HTML.format(script=javascript(), spec=safe).encode()
+    escaped_spec = json.dumps(spec).replace("<", "\\u003c")
+    return _HTML.format(script=javascript(), spec=escaped_spec).encode()
 
 
 def _json(spec: dict[str, Any]) -> bytes:
@@ -266,16 +268,18 @@ def value_axis(share: bool) -> dict[str, Any]:
 def count_axis(xs: Sequence[float], title: str) -> Any:
     """A horizontal axis of integers, with padding at both ends."""
     alt = altair()
-    least, most = min(xs, default=0), max(xs, default=0)
-    padding = max(0.5, 0.02 * (most - least))
-    axis = alt.Axis(format="d", values=whole_ticks(least, most), grid=False, labelFlush=False)
-    return alt.X("at:Q", title=title, scale=alt.Scale(domain=[least - padding, most + padding], nice=False), axis=axis)
+    minimum, maximum = min(xs, default=0), max(xs, default=0)
+    padding = max(0.5, 0.02 * (maximum - minimum))
+    axis = alt.Axis(format="d", values=whole_ticks(minimum, maximum), grid=False, labelFlush=False)
+    return alt.X(
+        "at:Q", title=title, scale=alt.Scale(domain=[minimum - padding, maximum + padding], nice=False), axis=axis
+    )
 
 
-def whole_ticks(least: float, most: float) -> list[int]:
+def whole_ticks(minimum: float, maximum: float) -> list[int]:
     """About ten integers between two numbers."""
-    step = max(1, int(round_step((most - least) / 10)))
-    return list(range(-int(-least // step) * step, int(most) + 1, step))
+    step = max(1, int(round_step((maximum - minimum) / 10)))
+    return list(range(-int(-minimum // step) * step, int(maximum) + 1, step))
 
 
 def round_step(width: float) -> float:
@@ -366,12 +370,12 @@ def choice(field: str, chart: str) -> SeriesSelection:
     return SeriesSelection(param, f"length({name}) == 0 || indexof({name}, datum.{field}) >= 0")
 
 
-def value_tooltip(*first: alt.Tooltip, title: str, share: bool) -> list[Any]:
+def value_tooltip(*leading_tooltips: alt.Tooltip, title: str, share: bool) -> list[Any]:
     """Tooltip with value, interval and n."""
     alt = altair()
     number = ".1%" if share else ".4~g"
     return [
-        *first,
+        *leading_tooltips,
         alt.Tooltip("value:Q", title=title, format=number),
         alt.Tooltip("low:Q", title="from", format=number),
         alt.Tooltip("high:Q", title="to", format=number),

@@ -150,8 +150,8 @@ def type_figure(result: Result, types: Mapping[str, LineType]) -> page.Figure | 
         "Matches by type",
         points,
         note=f"{note} Types as {authors} group them." if published else note,
-        what="share of lines",
-        first="type",
+        value="share of lines",
+        row="type",
         series=series_are,
     )
 
@@ -212,8 +212,8 @@ def error_figure(outcomes: Sequence[Outcome]) -> page.Figure | None:
             f"The share of {len(wrong):,} wrong lines with each kind of error, with 95% intervals. A line may have "
             "several kinds; ill-formed and order only exclude the others."
         ),
-        what="share of wrong lines",
-        first="error",
+        value="share of wrong lines",
+        row="error",
     )
     meant = {label(error): text for error, text in ERRORS.items()}
     rows = tuple((*row, meant.get(row[0], "")) for row in figure.rows)

@@ -82,7 +82,7 @@ def function_figure(
     points = [grouped.point(row, series=of) for row, of in cells if row is not None]
     if points:
         note = grouped.interval_note(result, metric)
-        yield grouped.dots("functions", title, points, note=note, what=what, first="function", series=series_are)
+        yield grouped.dots("functions", title, points, note=note, value=what, row="function", series=series_are)
 
 
 def curves(
@@ -100,7 +100,7 @@ def curves(
             p for metric, name in series.items() for p in grouped.curve_points(fields[metric].get(field, ()), name)
         ]
         if len({p.x for p in points}) > 1:
-            yield grouped.curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=bands, x=x, what=what)
+            yield grouped.curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=bands, x=x, value=what)
 
 
 def shares_figure(
@@ -175,8 +175,8 @@ def plain_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
             "Accuracy on pairs of functions that systematicity holds out",
             [grouped.point(row) for row in pairs],
             note=f"{note} Over the lines in which one function is applied to the result of the other.",
-            what=ACCURACY,
-            first="pair",
+            value=ACCURACY,
+            row="pair",
         )
     axes = {**PLAIN_AXES, "length": GROWS} if growing else PLAIN_AXES
     yield from curves(result, {ACCURACY: ""}, axes, title="Accuracy by", what=ACCURACY)
@@ -214,7 +214,7 @@ def _functions(
     more = " Lines in which the function is outermost, and all lines that contain it." if by_series else ""
     series_are = "function is" if by_series else ""
     title = "Accuracy by function"
-    yield grouped.dots("functions", title, points, note=note + more, what=ACCURACY, first="function", series=series_are)
+    yield grouped.dots("functions", title, points, note=note + more, value=ACCURACY, row="function", series=series_are)
 
 
 def _growing(rows: Rows) -> page.Figure | None:
@@ -227,7 +227,7 @@ def _growing(rows: Rows) -> page.Figure | None:
             cells.setdefault(groups.get("function", ""), {}).setdefault(int(size), []).append(value)
     points = [p for function in in_language_order(sorted(cells)) for p in share_curve(cells[function], function)]
     title, x = "Accuracy as strings grow", "symbols in the growing string"
-    return grouped.curve("growing", title, points, note=LEGEND, x=x, what=ACCURACY) if points else None
+    return grouped.curve("growing", title, points, note=LEGEND, x=x, value=ACCURACY) if points else None
 
 
 RULED = "overgeneralisation"
@@ -269,7 +269,7 @@ def _profile(result: Result) -> Iterator[page.Figure]:
             "that are answered as exceptions."
         ),
         x="epoch",
-        what=OF_EXCEPTIONS,
+        value=OF_EXCEPTIONS,
         peak=peak,
     )
 

@@ -82,7 +82,7 @@ def _by_function(rows: Rows, note: str) -> page.Figure | None:
     shares = {function: estimate("", "", by_function[function]) for function in common.in_language_order(by_function)}
     points = [Point(function, share.value, share.low, share.high, share.n) for function, share in shares.items()]
     title = "Single steps by function"
-    return dots("single", title, points, note=note, what="share of steps", first="function") if points else None
+    return dots("single", title, points, note=note, value="share of steps", row="function") if points else None
 
 
 def _by_length(rows: Rows, note: str) -> page.Figure | None:
@@ -91,7 +91,7 @@ def _by_length(rows: Rows, note: str) -> page.Figure | None:
         by_length.setdefault(sum(word != "," for word in words[1:]), []).append(right)
     points = common.share_curve(by_length)
     title, x = "Single steps by the length of their inputs", "symbols in the inputs"
-    return curve("inputs", title, points, note=note, x=x, what="share of steps") if len(points) > 1 else None
+    return curve("inputs", title, points, note=note, x=x, value="share of steps") if len(points) > 1 else None
 
 
 def _single(rows: Rows) -> Iterator[tuple[list[str], bool]]:

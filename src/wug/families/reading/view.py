@@ -115,8 +115,8 @@ def delta_figure(results: Sequence[Result]) -> page.Figure | None:
         "ΔLL by measure",
         points,
         note="Dots with 95% intervals. 0: the predictors add nothing to the baseline.",
-        what=NATS,
-        first="measure",
+        value=NATS,
+        row="measure",
         series="model" if several else "",
         share=False,
     )
@@ -248,7 +248,7 @@ def _lag_figure(
         _point(lag, estimate, series) for series, series_effects in effects.items() for lag, estimate in series_effects
     ]
     note = f"Dots with 95% intervals. {note}"
-    return dots(id, title, points, note=note, what=what, first="word", series="predictor", share=False)
+    return dots(id, title, points, note=note, value=what, row="word", series="predictor", share=False)
 
 
 def _point(row: str, estimate: Estimate, series: str) -> charts.Point:

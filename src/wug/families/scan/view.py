@@ -34,7 +34,7 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
         points = [point(row) for row in sorted(fields.get(field, ()), key=_place)]
         if len(points) > 1:
             title = f"Accuracy by {label.partition(' (')[0]}"
-            yield dots(f"by-{field}", title, points, note=note, what=METRIC, first=label)
+            yield dots(f"by-{field}", title, points, note=note, value=METRIC, row=label)
     yield from curves(result, {METRIC: ""}, {"words": "words in the command"}, title="Accuracy by", what=METRIC)
 
 

@@ -26,11 +26,13 @@ def display_of(table: Tabular) -> Display:
     """What formats for people write: the table's own display, or its columns without nested ones."""
     if table.display is not None:
         return table.display
-    shown = [(index, name) for index, name in enumerate(table.names) if table.kinds.get(name) is not object]
-    units = [table.units.get(name, "") for _, name in shown]
-    rows = [[_formatted(row[i], unit) for (i, _), unit in zip(shown, units, strict=True)] for row in table.values()]
-    align = "".join("r" if table.kinds.get(name) in (int, float) else "l" for _, name in shown)
-    return Display([FormattedTable([table.labels.get(name, name) for _, name in shown], rows, align)], long=True)
+    flat_columns = [(index, name) for index, name in enumerate(table.names) if table.kinds.get(name) is not object]
+    units = [table.units.get(name, "") for _, name in flat_columns]
+    rows = [
+        [_formatted(row[i], unit) for (i, _), unit in zip(flat_columns, units, strict=True)] for row in table.values()
+    ]
+    align = "".join("r" if table.kinds.get(name) in (int, float) else "l" for _, name in flat_columns)
+    return Display([FormattedTable([table.labels.get(name, name) for _, name in flat_columns], rows, align)], long=True)
 
 
 def _formatted(value: object, unit: str) -> str:

@@ -17,15 +17,15 @@ ALIGNMENT = {"l": "left", "r": "right", "c": "center"}
 def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     """The tables, each with its legend above, then notes, warnings and signatures."""
     display = display_of(table)
-    for shown in display.tables:
-        for short, text in shown.legend.items():
-            yield f"<p><b>{_text(short)}</b> = {_text(text)}</p>\n"
-        yield f"<table><thead><tr>{''.join(f'<th>{_text(name)}</th>' for name in shown.head)}</tr></thead><tbody>\n"
-        yield from (_row(row, shown.align) for row in shown.rows)
+    for formatted in display.tables:
+        for abbreviation, text in formatted.legend.items():
+            yield f"<p><b>{_text(abbreviation)}</b> = {_text(text)}</p>\n"
+        yield f"<table><thead><tr>{''.join(f'<th>{_text(name)}</th>' for name in formatted.head)}</tr></thead><tbody>\n"
+        yield from (_row(row, formatted.align) for row in formatted.rows)
         yield "</tbody></table>\n"
     for text in (*display.notes, *(f"warning: {warning}" for warning in display.warnings)):
         yield f"<p>{_text(text)}</p>\n"
-    for signature in dict.fromkeys(text for shown in display.tables for text in shown.signatures):
+    for signature in dict.fromkeys(text for formatted in display.tables for text in formatted.signatures):
         yield f"<p><code>{_text(signature)}</code></p>\n"
 
 

@@ -16,23 +16,23 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     """One tabular per table, or a longtable that continues over several pages."""
     display = display_of(table)
     remarks = [*display.notes, *(f"warning: {text}" for text in display.warnings)]
-    yield "\n\n".join(latex_table(shown, remarks, long=display.long) for shown in display.tables) + "\n"
+    yield "\n\n".join(latex_table(formatted, remarks, as_longtable=display.long) for formatted in display.tables) + "\n"
 
 
-def latex_table(table: FormattedTable, remarks: Iterable[str] = (), *, long: bool = False) -> str:
+def latex_table(table: FormattedTable, remarks: Iterable[str] = (), *, as_longtable: bool = False) -> str:
     """A booktabs table with its legend, remarks and signatures as comments."""
-    kind = "longtable" if long else "tabular"
-    legend = [f"{short} = {text}" for short, text in table.legend.items()]
+    kind = "longtable" if as_longtable else "tabular"
+    legend = [f"{abbreviation} = {text}" for abbreviation, text in table.legend.items()]
     lines = [f"% {visible(' '.join(text.split()))}" for text in (*legend, *remarks, *table.signatures)]
-    lines.append(rf"% \usepackage{{{'booktabs,longtable' if long else 'booktabs'}}}")
+    lines.append(rf"% \usepackage{{{'booktabs,longtable' if as_longtable else 'booktabs'}}}")
     lines += [rf"\begin{{{kind}}}{{{table.align}}}", r"\toprule", latex_row(table.head)]
-    lines += [r"\midrule", r"\endhead"] if long else []
+    lines += [r"\midrule", r"\endhead"] if as_longtable else []
     for index, row in enumerate(table.rows):
         lines += [
-            *([r"\midrule"] if index in table.rules and not long else []),
+            *([r"\midrule"] if index in table.rules and not as_longtable else []),
             latex_row(row, {column for line, column in table.bold if line == index}),
         ]
-    lines += [r"\midrule"] if not table.rows and not long else []
+    lines += [r"\midrule"] if not table.rows and not as_longtable else []
     return "\n".join([*lines, r"\bottomrule", rf"\end{{{kind}}}"])
 
 

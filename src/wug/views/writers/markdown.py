@@ -17,13 +17,17 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     """The tables, notes, warnings and signatures."""
     display = display_of(table)
     blocks: list[str] = []
-    for shown in display.tables:
-        if shown.legend:
-            blocks.append(", ".join(f"**{short}** = {markdown(text)}" for short, text in shown.legend.items()))
-        blocks.append(markdown_table(shown.head, shown.rows, shown.align, shown.bold))
+    for formatted in display.tables:
+        if formatted.legend:
+            blocks.append(
+                ", ".join(f"**{abbreviation}** = {markdown(text)}" for abbreviation, text in formatted.legend.items())
+            )
+        blocks.append(markdown_table(formatted.head, formatted.rows, formatted.align, formatted.bold))
     blocks += [f"*{markdown(note)}*" for note in display.notes]
     blocks += [f"warning: {markdown(warning)}" for warning in display.warnings]
-    blocks += [code(text) for text in dict.fromkeys(text for shown in display.tables for text in shown.signatures)]
+    blocks += [
+        code(text) for text in dict.fromkeys(text for formatted in display.tables for text in formatted.signatures)
+    ]
     yield "\n\n".join(blocks) + "\n"
 
 
@@ -32,20 +36,20 @@ def markdown_table(
 ) -> str:
     """A Markdown table; `align` has l, r or c for each column."""
     rules = {"l": "---", "r": "--:", "c": ":-:"}
-    top = [f"| {' | '.join(head)} |", f"|{'|'.join(rules[letter] for letter in align)}|"]
+    table_lines = [f"| {' | '.join(head)} |", f"|{'|'.join(rules[letter] for letter in align)}|"]
     for row, line in enumerate(lines):
         cells = (
             f"**{markdown(cell)}**" if (row, column) in bold else markdown(cell) for column, cell in enumerate(line)
         )
-        top.append(f"| {' | '.join(cells)} |")
-    return "\n".join(top)
+        table_lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(table_lines)
 
 
 def markdown(text: str) -> str:
     """The text on one line, escaped so that Markdown shows it unchanged."""
-    flat = re.sub(r"[\\`*|\[\]]", r"\\\g<0>", visible(" ".join(text.split())))
+    escaped = re.sub(r"[\\`*|\[\]]", r"\\\g<0>", visible(" ".join(text.split())))
     # An underscore inside a word is only an underscore.
-    return re.sub(r"(?<!\w)_|_(?!\w)", r"\_", flat.replace("&", "&amp;").replace("<", "&lt;"))
+    return re.sub(r"(?<!\w)_|_(?!\w)", r"\_", escaped.replace("&", "&amp;").replace("<", "&lt;"))
 
 
 def code(text: str) -> str:

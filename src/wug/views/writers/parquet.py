@@ -28,11 +28,11 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[bytes]:
     import pyarrow.parquet
 
     source = table.values()
-    typed = all(name in table.kinds for name in table.names)
-    first = _batch(table, list(islice(source, ROW_GROUP_ROWS if typed else None))).to_arrow()
+    has_types = all(name in table.kinds for name in table.names)
+    first_batch = _batch(table, list(islice(source, ROW_GROUP_ROWS if has_types else None))).to_arrow()
     out = pyarrow.BufferOutputStream()
-    with pyarrow.parquet.ParquetWriter(out, first.schema) as writer:
-        writer.write_table(first)
+    with pyarrow.parquet.ParquetWriter(out, first_batch.schema) as writer:
+        writer.write_table(first_batch)
         while rows := list(islice(source, ROW_GROUP_ROWS)):
             writer.write_table(_batch(table, rows).to_arrow())
     yield out.getvalue().to_pybytes()

@@ -17,10 +17,10 @@ MAX_CELL_COLUMNS = 60
 def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     """The tables, each with its legend above, then notes and warnings."""
     display = display_of(table)
-    for index, shown in enumerate(display.tables):
+    for index, formatted in enumerate(display.tables):
         yield "\n" if index else ""
-        yield from (f"{short} = {visible(text)}\n" for short, text in shown.legend.items())
-        yield from _lines(shown)
+        yield from (f"{abbreviation} = {visible(text)}\n" for abbreviation, text in formatted.legend.items())
+        yield from _lines(formatted)
     yield from (f"{visible(note)}\n" for note in display.notes)
     yield from (f"warning: {visible(warning)}\n" for warning in display.warnings)
 

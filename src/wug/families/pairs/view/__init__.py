@@ -59,7 +59,7 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
         yield page.DeferredPart("margins", "Margins", lambda: figures.histogram(outcomes.margins(rows, factor), scale))
         if effects := effects_part(result):
             yield effects
-        yield from group_effects(result, MARGIN, without=figures.repeated_field(result))
+        yield from group_effects(result, MARGIN, excluded_fields=figures.repeated_field(result))
     if correlations := overall_of(result, outcomes.PEARSON, outcomes.SPEARMAN):
         ceiling = overall_of(result, outcomes.CEILING)
         yield page.EstimatesPart((*correlations, *ceiling))

@@ -49,7 +49,7 @@ def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, 
     every = by_field(result, outcomes.ACCURACY)
     fields = {name: rows for name, rows in every.items() if len(rows) > 1}
     note = interval_note(result, outcomes.ACCURACY)
-    draw = partial(dots, note=note, what="accuracy")
+    draw = partial(dots, note=note, value="accuracy")
     if outcomes.LANGUAGE in fields:
         yield _languages(fields[outcomes.LANGUAGE], overall_of(result, outcomes.MACRO_ACCURACY), draw)
     yield from _types_and_patterns(fields, every.get(CROSSED, ()), draw)
@@ -62,7 +62,7 @@ def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, 
             fields, terms, above, partial(draw, note=f"{note} Best first, by {above or 'accuracy'}.".strip())
         )
     others = {name: rows for name, rows in fields.items() if name not in SEPARATE}
-    yield from field_figures(others, draw, id="others", what="Accuracy", point=point)
+    yield from field_figures(others, draw, id="others", value="Accuracy", point=point)
 
 
 def _types_and_patterns(
@@ -73,7 +73,7 @@ def _types_and_patterns(
     patterns = best_first(fields.get("pattern", ()))
     if not types:
         if patterns:
-            yield draw("types", "Accuracy by pattern", [point(row) for row in patterns], first="pattern")
+            yield draw("types", "Accuracy by pattern", [point(row) for row in patterns], row="pattern")
         return
     by_group = {row.group: row for row in crossed}
     points = [point(row, name="all pairs", series=row.group) for row in types]
@@ -81,7 +81,7 @@ def _types_and_patterns(
         cells = [(of.group, by_group.get(f"{pattern.group}/{of.group}")) for of in types]
         points += [point(row, name=pattern.group, series=of) for of, row in cells if row is not None]
     names = " and ".join(row.group for row in types)
-    yield draw("types", f"Accuracy on {names} sentences", points, first="pattern", series="type")
+    yield draw("types", f"Accuracy on {names} sentences", points, row="pattern", series="type")
 
 
 def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[Figure]:
@@ -89,7 +89,7 @@ def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[F
     there = [name for name in ("field", above) if name in fields]
     if there:
         points = [point(row, group=name) for name in there for row in best_first(fields[name])]
-        yield draw("terms", f"Accuracy by {' and '.join(there)}", points, first=" or ".join(there))
+        yield draw("terms", f"Accuracy by {' and '.join(there)}", points, row=" or ".join(there))
 
 
 def repeated_field(result: Result) -> Sequence[str]:
@@ -104,7 +104,7 @@ def _languages(
     rows: Sequence[FormattedEstimate], macro: Sequence[FormattedEstimate], draw: Callable[..., Figure]
 ) -> Figure:
     points = [*(point(row) for row in best_first(rows)), *(point(row, name="macro average") for row in macro)]
-    return draw("languages", "Accuracy by language", points, first="language")
+    return draw("languages", "Accuracy by language", points, row="language")
 
 
 def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw: Callable[..., Figure]) -> Figure:
@@ -117,7 +117,7 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
 
     ordered = sorted(best_first(fields["paradigm"]), key=rank)
     points = [point(row, group=plain(terms.get(row.group, ""))) for row in ordered]
-    return draw("paradigms", "Accuracy by paradigm", points, first="paradigm")
+    return draw("paradigms", "Accuracy by paradigm", points, row="paradigm")
 
 
 def correlation_figure(result: Result, ceiling: float | None) -> Figure | None:
@@ -139,8 +139,8 @@ def correlation_figure(result: Result, ceiling: float | None) -> Figure | None:
         "Correlation with people",
         points,
         note=f"{interval_note(result, outcomes.PEARSON)}{limit}",
-        what="correlation",
-        first="pairs",
+        value="correlation",
+        row="pairs",
         series="coefficient",
         share=False,
     )

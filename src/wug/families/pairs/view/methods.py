@@ -33,7 +33,7 @@ def question_figure(result: Result) -> Figure:
     for metric in SHOWN:
         chance = CHANCE if metric in BIAS else None
         points += [point(row, name=plain(metric), chance=chance) for row in overall_of(result, metric)]
-    return dots("answers", "Answers and their biases", points, note=NOTE, what="share", first="metric")
+    return dots("answers", "Answers and their biases", points, note=NOTE, value="share", row="metric")
 
 
 def across(results: Sequence[Result]) -> Iterator[Figure]:
@@ -66,7 +66,7 @@ def _methods_figure(id: str, title: str, by_method: Mapping[str, Result]) -> Fig
         f"Bias is the share of first options, or of Yes: 50% is none. Agreement is the share of pairs on which a "
         f"method and {first} have the same verdict; a pair that is right in one of two orders counts half."
     )
-    return dots(id, title, points, note=note, what="share", first="method", series="measure")
+    return dots(id, title, points, note=note, value="share", row="method", series="measure")
 
 
 def _verdicts(result: Result) -> dict[str, float]:

@@ -144,7 +144,9 @@ def _figure(
     ordered = sorted(means, key=lambda mean: mean.number)
     return Figure(
         id="regions",
-        draw=partial(region_chart.regions, means, marked=marked, title=f"{over}{unit}", words=words, top=top),
+        draw=partial(
+            region_chart.regions, means, highlight=marked, title=f"{over}{unit}", words=words, ceiling_bits=top
+        ),
         title=TITLE,
         note=f"{note}{tinted}",
         columns=(
