@@ -18,7 +18,7 @@ from wug.results.store import Store
 from wug.tables import table_text
 from wug.types import Better, Metric
 from wug.views import comparison as report
-from wug.views.comparison_page import chart, figures
+from wug.views.comparison_charts import chart, figures
 from wug.views.report import ReportedResult, render
 
 A, B = "causal/a@1", "causal/b@2"

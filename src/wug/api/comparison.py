@@ -19,7 +19,7 @@ from wug.tables import Table, Tabulated, table_text
 from wug.types import Result
 from wug.views import charts, vega
 from wug.views import comparison as comparison_text
-from wug.views.comparison_page import chart
+from wug.views.comparison_charts import chart
 from wug.views.report import ReportedResult, render
 
 if TYPE_CHECKING:

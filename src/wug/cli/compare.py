@@ -145,7 +145,7 @@ def command(sides: tuple[str, ...], store_path: Path | None, **values: Any) -> N
 def _compare(store: Store, sides: list[list[int]], settings: ComparisonSettings, options: CompareOptions) -> None:
     from wug.results.comparison import compare
     from wug.views import comparison as comparison_view
-    from wug.views.comparison_page import chart
+    from wug.views.comparison_charts import chart
 
     comparison = compare(store, sides, settings)
     if options.in_terminal:

@@ -171,7 +171,7 @@ def _to_program(form: str, selection: _Selection, output: Path | None, options: 
 
 def _to_chart(selection: _Selection, what: str | None, output: Path | None, options: Mapping[str, Any]) -> None:
     """Draw a comparison, or a figure of results."""
-    from wug.views.comparison_page import chart
+    from wug.views.comparison_charts import chart
     from wug.views.report import choose_figure
 
     if output is None:

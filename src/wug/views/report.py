@@ -26,9 +26,9 @@ from wug.labels import caption, labelled, short_names
 from wug.results.queries import rows_of
 from wug.rows import Rows
 from wug.types import Result, phenomenon_of
-from wug.views import charts, vega
+from wug.views import charts, comparison_charts, vega
+from wug.views import comparison as comparison_text
 from wug.views.chance import chance_note, result_chance
-from wug.views.comparison_page import section
 from wug.views.family_views import (
     SampledGroup,
     across_figures,
@@ -147,7 +147,8 @@ def render(
         sections=sections,
         overview=_overview(entries, has_models=len(models) > 1),
         across=list(across_figures([entry.result for entry in entries])),
-        compared=None if comparison is None else section(comparison),
+        comparison=comparison,
+        comparison_figures=() if comparison is None else comparison_charts.figures(comparison),
         commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
         unfinished=[entry for entry in entries if entry.result.status != "complete"],
         style=font_css(font_data_url()) + template_source("page.css"),
@@ -370,6 +371,7 @@ def view_environment(loader: BaseLoader) -> Environment:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    environment.globals["comparisons"] = comparison_text
     environment.filters["part_type"] = part_type
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["plural"] = plural

@@ -25,8 +25,8 @@ from wug.results.learning_curves import learning_curves, step_in
 from wug.results.records import Run, Summary
 from wug.views import charts
 from wug.views.chance import chance_level
-from wug.views.comparison import side_names, table
-from wug.views.comparison_page import section
+from wug.views.comparison import table
+from wug.views.comparison_charts import figures
 from wug.views.grouped import estimate_figure, point
 from wug.views.parts import Figure
 from wug.views.sweeps import curve_figures
@@ -217,19 +217,15 @@ def _page(request: Request) -> Response:
         "scoring_models": scoring_models(site.models),
         "sides": sides,
         "pooling_links": options.pooling_links(sides, query),
-        "section": None,
+        "comparison": None,
         "curves": [],
         "fault": "",
     }
     if len(sides) > 1:
         try:
             comparison = _comparison(request, sides)
-            context |= {
-                "section": section(comparison),
-                "sides_named": comparison.sides,
-                "short": side_names(comparison),
-                "curves": _learning_curves(request, sides),
-            }
+            curves = _learning_curves(request, sides)
+            context |= {"comparison": comparison, "figures": figures(comparison), "curves": curves}
         except (InputError, StoreError) as error:
             context["fault"] = str(error)
     return site.render(
@@ -247,12 +243,10 @@ def _differing_items(request: Request) -> Response:
             suites, metrics, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE, newest=_model_places(sides)
         )
         comparison = compare(store, [side.compared_runs for side in sides], choice)
-    side_pair = section(comparison).side_pairs[0]
     return site.render(
         request,
         "compare_items.html",
-        side_pair=side_pair,
-        row=side_pair.rows[0],
+        contrast=comparison.contrasts[0],
         page=page,
         size=ITEMS_PER_PAGE,
         query_string=str(query),
@@ -268,12 +262,8 @@ def _table(request: Request) -> Response:
 def _figure(request: Request) -> Response:
     name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
     sides = ComparisonOptions(site_of(request)).sides(request.query_params)
-    figures: Sequence[Figure] = ()
-    if name.startswith("compared-"):
-        figures = section(_comparison(request, sides)).figures
-    elif name.startswith("curve-"):
-        figures = _learning_curves(request, sides)
-    return figure_response(next((figure for figure in figures if figure.id == name), None), form, name)
+    drawn = _learning_curves(request, sides) if name.startswith("curve-") else figures(_comparison(request, sides))
+    return figure_response(next((figure for figure in drawn if figure.id == name), None), form, name)
 
 
 def _suite(request: Request) -> Response:

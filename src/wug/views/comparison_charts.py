@@ -1,95 +1,21 @@
-"""A comparison on a page: charts of the differences, and the rows of its section."""
+"""Charts of the differences between the sides of a comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from wug.errors import InputError
 from wug.formatting import plain
 from wug.labels import caption
-from wug.results.comparison import Contrast, RunComparison, Side
+from wug.results.comparison import Contrast, RunComparison
 from wug.views import charts
-from wug.views import comparison as comparison_text
-from wug.views.comparison import difference, interval, p_text, side_names, verdict
+from wug.views.comparison import COLUMNS, difference, interval, p_text, row, side_names, verdict
 from wug.views.parts import Figure
 
 if TYPE_CHECKING:
     import altair
-
-
-class ContrastRow(NamedTuple):
-    """A contrast as a row of the page."""
-
-    contrast: Contrast
-    cells: tuple[str, ...]
-    counts: str
-    """Such as `both right 40 · only A 3 · only B 9 · neither 8`; empty for numbers."""
-    items: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """Item, what differs, and details line by line."""
-
-
-class SidePair(NamedTuple):
-    """Two sides and their contrasts."""
-
-    first: Side
-    second: Side
-    names: tuple[str, str]
-    """Short names of the sides."""
-    head: tuple[str, ...]
-    rows: tuple[ContrastRow, ...]
-
-
-class ComparisonSection(NamedTuple):
-    """The section about a comparison."""
-
-    summary: tuple[str, ...]
-    """One sentence per pair of sides."""
-    scope: str
-    """How many suites and items are compared."""
-    side_pairs: tuple[SidePair, ...]
-    figures: tuple[Figure, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-
-
-def section(comparison: RunComparison) -> ComparisonSection:
-    """The section about a comparison."""
-    names = comparison_text.side_names(comparison)
-    return ComparisonSection(
-        summary=tuple(comparison_text.summary(comparison)),
-        scope=comparison_text.scope(comparison),
-        side_pairs=tuple(
-            SidePair(
-                *(first, second, (names[first.label], names[second.label])),
-                *(tuple(comparison_text.head(first.label, second.label)), tuple(map(_row, contrasts))),
-            )
-            for first, second, contrasts in comparison_text.side_pairs(comparison)
-        ),
-        figures=tuple(figures(comparison)),
-        notes=tuple(comparison_text.notes(comparison)),
-        warnings=tuple(comparison_text.warnings(comparison)),
-    )
-
-
-def _row(contrast: Contrast) -> ContrastRow:
-    return ContrastRow(
-        contrast=contrast,
-        cells=tuple(comparison_text.line(contrast)),
-        counts=comparison_text.counts(contrast),
-        items=tuple(
-            (
-                disagreement.item,
-                comparison_text.differing(disagreement, contrast),
-                tuple(
-                    f"{label}: {explanation}" if label else explanation
-                    for label, explanation in comparison_text.explanations(disagreement, contrast)
-                ),
-            )
-            for disagreement in contrast.disagreements
-        ),
-    )
 
 
 def chart(comparison: RunComparison) -> altair.VConcatChart:
@@ -141,7 +67,7 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
             )
             for c in contrasts
         ),
-        records=tuple(dict(zip(comparison_text.COLUMNS, comparison_text.row(c), strict=True)) for c in contrasts),
+        records=tuple(dict(zip(COLUMNS, row(c), strict=True)) for c in contrasts),
     )
 
 
