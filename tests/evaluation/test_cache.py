@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluating import cached
+from fake_models import FakeGenerator, FakeScorer, length_scores, text_scores
 from wug.errors import ModelError, StoreError
 from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec
@@ -19,33 +20,26 @@ from wug.scores import Texts
 from wug.types import Answer, Request, Scored, TextReading
 
 
-class CountingScorer:
-    """A scorer that keeps what it was asked."""
+class Trickling(FakeScorer):
+    """Returns its outputs one by one, the last one first."""
 
-    def __init__(self, name: str = "fake", options: Mapping[str, str] | None = None, chunk: int = 2) -> None:
-        self.id, self.options, self.chunk, self.ordered = name, options or {}, chunk, False
-        self.batches: list[list[str]] = []
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        self.batches.append([request.text for request in requests])
-        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
+    def stream(self, requests: Sequence[Request]) -> Iterator[tuple[Sequence[int], Sequence[Scored]]]:
+        for position in reversed(range(len(requests))):
+            yield [position], self.score([requests[position]])
 
 
-class Echo:
-    """A generator that says its source again."""
+def interrupted_at(text: str) -> Callable[[str], Scored]:
+    """Scores up to this text."""
 
-    id, chunk = "echo", 10
-    options: Mapping[str, str] = {}
+    def scored(request: str) -> Scored:
+        if request == text:
+            raise KeyboardInterrupt
+        return length_scores(request)
 
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        self.asked += sources
-        return [source.upper() for source in sources]
+    return scored
 
 
-def ask(model: CountingScorer, cache: Cache | None, *texts: str) -> list[float]:
+def ask(model: FakeScorer, cache: Cache | None, *texts: str) -> list[float]:
     through = cached(model, cache)
     return [scored.logprob() for scored in through.score([Request(text) for text in texts])]
 
@@ -56,14 +50,14 @@ def cache(tmp_path: Path) -> Cache:
 
 
 def test_a_question_is_asked_once(cache: Cache) -> None:
-    model = CountingScorer()
+    model = FakeScorer(chunk=2)
     assert ask(model, cache, "bb", "a", "bb") == [-2.0, -1.0, -2.0]
     assert ask(model, cache, "a", "ccc") == [-1.0, -3.0]
     assert model.batches == [["a", "bb"], ["ccc"]]
 
 
 def test_chunks_are_sorted_and_kept_one_by_one(cache: Cache) -> None:
-    model = CountingScorer(chunk=2)
+    model = FakeScorer(chunk=2)
     told: list[tuple[int, int]] = []
     cached(model, cache, lambda done, total: told.append((done, total))).score([Request(text) for text in "edcba"])
     assert model.batches == [["a", "b"], ["c", "d"], ["e"]]
@@ -71,15 +65,9 @@ def test_chunks_are_sorted_and_kept_one_by_one(cache: Cache) -> None:
 
 
 def test_what_was_answered_before_a_crash_is_not_asked_again_and_chunks_stay_the_same(cache: Cache) -> None:
-    class Dies(CountingScorer):
-        def score(self, requests: Sequence[Request]) -> list[Scored]:
-            if len(self.batches) == 2:
-                raise KeyboardInterrupt
-            return super().score(requests)
-
     with pytest.raises(KeyboardInterrupt):
-        ask(Dies(), cache, *"abcdefg")
-    resumed, unbroken = CountingScorer(), CountingScorer()
+        ask(FakeScorer(interrupted_at("e"), chunk=2), cache, *"abcdefg")
+    resumed, unbroken = FakeScorer(chunk=2), FakeScorer(chunk=2)
     ask(resumed, cache, *"abcdefg")
     ask(unbroken, None, *"abcdefg")
     assert resumed.batches == unbroken.batches[2:]
@@ -87,55 +75,40 @@ def test_what_was_answered_before_a_crash_is_not_asked_again_and_chunks_stay_the
 
 @pytest.mark.parametrize(
     "other",
-    [CountingScorer("other"), CountingScorer(options={"bos": "no"})],
+    [FakeScorer(id="fake/other@1"), FakeScorer(options={"bos": "no"})],
     ids=["another model", "another option"],
 )
-def test_no_model_gets_anothers_answers(cache: Cache, other: CountingScorer) -> None:
-    ask(CountingScorer(), cache, "a")
+def test_no_model_gets_anothers_answers(cache: Cache, other: FakeScorer) -> None:
+    ask(FakeScorer(), cache, "a")
     ask(other, cache, "a")
     assert other.batches == [["a"]]
 
 
 def test_a_span_is_another_question(cache: Cache) -> None:
-    model = CountingScorer()
+    model = FakeScorer()
     cached(model, cache).score([Request("abc"), Request("abc", (0, 1))])
     assert sum(map(len, model.batches)) == 2
 
 
 def test_answers_that_depend_on_those_before_are_asked_in_order_and_not_kept(cache: Cache) -> None:
-    model = CountingScorer()
-    model.ordered = True
+    model = FakeScorer(ordered=True)
     for _ in range(2):
         ask(model, cache, "b", "a", "b")
     assert model.batches == [["b", "a", "b"]] * 2
 
 
 def test_generators_are_remembered_too(cache: Cache) -> None:
-    model = Echo()
+    model = FakeGenerator(str.upper)
     for _ in range(2):
         answers = cached(model, cache).generate(["b ", "a", "b "])
         assert [answer.text for answer in answers] == ["B ", "A", "B "]
-    assert model.asked == ["a", "b "]
-
-
-class Trickling(CountingScorer):
-    """A scorer that hands over its outputs one by one, the last one first."""
-
-    def stream(self, requests: Sequence[Request]) -> Iterator[tuple[Sequence[int], Sequence[Scored]]]:
-        for position in reversed(range(len(requests))):
-            yield [position], self.score([requests[position]])
+    assert model.batches == [["a", "b "]]
 
 
 def test_outputs_that_come_one_by_one_are_kept_before_the_next_and_come_back_in_order(cache: Cache) -> None:
-    class Dies(Trickling):
-        def score(self, requests: Sequence[Request]) -> list[Scored]:
-            if len(self.batches) == 3:
-                raise KeyboardInterrupt
-            return super().score(requests)
-
     with pytest.raises(KeyboardInterrupt):
-        ask(Dies(chunk=10), cache, "a", "bb", "ccc", "dddd", "eeeee")
-    model = Trickling(chunk=10)
+        ask(Trickling(interrupted_at("bb")), cache, "a", "bb", "ccc", "dddd", "eeeee")
+    model = Trickling()
     assert ask(model, cache, "a", "bb", "ccc", "dddd", "eeeee") == [-1.0, -2.0, -3.0, -4.0, -5.0]
     assert model.batches == [["bb"], ["a"]]
 
@@ -143,7 +116,7 @@ def test_outputs_that_come_one_by_one_are_kept_before_the_next_and_come_back_in_
 @pytest.mark.parametrize("request_", [Request("a b", separate_word_start=2), Request("a", chat=(("user", "b"),))])
 def test_a_model_that_streams_refuses_requests_that_it_cannot_score(request_: Request, cache: Cache) -> None:
     model = Trickling()
-    with pytest.raises(ModelError, match=r"fake cannot (tokenize a word apart|read a chat)"):
+    with pytest.raises(ModelError, match=r"fake/scorer@1 cannot (tokenize a word apart|read a chat)"):
         cached(model, cache).score([request_])
     assert not model.batches
 
@@ -160,10 +133,10 @@ def test_outputs_that_came_one_by_one_are_joined_in_blocks(cache: Cache) -> None
 
 def test_outputs_that_another_process_has_joined_meanwhile_are_not_computed_again(cache: Cache) -> None:
     names = [f"{number}" for number in range(BLOCK_OUTPUTS)]
-    through = cached(Trickling(chunk=10), cache)
+    through = cached(Trickling(), cache)
     through.score([Request(name) for name in names[1:]])
     other = Cache(cache.path)
-    reader = cached(CountingScorer(), other)
+    reader = cached(FakeScorer(), other)
     assert reader.missing([Request(name) for name in names]) == 1
     through.score([Request(names[0])])
     assert [one.text for one in reader.score([Request(name) for name in names])] == names
@@ -213,7 +186,7 @@ def test_log_probabilities_of_float32_models_are_stored_in_four_bytes_and_come_b
 
 def test_outputs_come_in_the_order_of_the_requests(cache: Cache) -> None:
     names = [f"{'x' * (7 * n % 31)}{n}" for n in range(31)]
-    through = cached(CountingScorer(chunk=10), cache)
+    through = cached(FakeScorer(chunk=10), cache)
     for order in (names, names[::-1], names[5:9] * 3, []):
         found = through.score([Request(name) for name in order])
         assert [(one.text, one.logprob()) for one in found] == [(name, -float(len(name))) for name in order]
@@ -223,27 +196,23 @@ def test_outputs_come_in_the_order_of_the_requests(cache: Cache) -> None:
 def test_outputs_stored_in_different_formats_come_together(cache: Cache) -> None:
     """A long text needs wider offsets, and a log-probability that float32 does not have needs eight bytes."""
 
-    class Thirds(CountingScorer):
-        def score(self, requests: Sequence[Request]) -> list[Scored]:
-            return [Scored(r.text, (0,), (len(r.text),), (-len(r.text) / 3,)) for r in requests]
-
     names = ["a" * 3, "b" * 300, "c" * 70_000, "d"]
-    through = cached(Thirds(chunk=1), cache)
+    through = cached(FakeScorer(text_scores(lambda text: -len(text) / 3), chunk=1), cache)
     found = through.score([Request(name) for name in names])
     assert [(one.text, one.ends[0], one.logprob()) for one in found] == [(n, len(n), -len(n) / 3) for n in names]
 
 
 def test_progress_counts_what_is_computed(cache: Cache) -> None:
     told: list[tuple[int, int]] = []
-    ask(CountingScorer(), cache, *"ab")
-    through = cached(CountingScorer(), cache, lambda done, total: told.append((done, total)))
+    ask(FakeScorer(), cache, *"ab")
+    through = cached(FakeScorer(), cache, lambda done, total: told.append((done, total)))
     for texts in ("abc", "ab"):
         through.score([Request(text) for text in texts])
     assert told == [(0, 1), (1, 1), (1, 1), (1, 1)]
 
 
 def test_what_another_process_kept_meanwhile_is_not_asked(cache: Cache) -> None:
-    first, second = (cached(CountingScorer(), cache) for _ in range(2))
+    first, second = (cached(FakeScorer(), cache) for _ in range(2))
     first.score([Request("a")])
     second.score([Request("b")])
     first.score([Request("b")])
@@ -251,7 +220,7 @@ def test_what_another_process_kept_meanwhile_is_not_asked(cache: Cache) -> None:
 
 
 def test_without_a_cache_nothing_is_asked_twice_either() -> None:
-    through = cached(CountingScorer(), None)
+    through = cached(FakeScorer(), None)
     for _ in range(2):
         through.score([Request("a"), Request("b")])
     assert through.computed == 2
@@ -302,7 +271,7 @@ def test_texts_are_answered_like_requests_in_whatever_order_they_are_asked_for(
     first: list[str], then: list[str], step: int
 ) -> None:
     """The keys of texts that come in the order in which they were announced are not made anew."""
-    plain, lazy = CountingScorer(), CountingScorer()
+    plain, lazy = FakeScorer(chunk=2), FakeScorer(chunk=2)
     ours, theirs = cached(plain, None), cached(lazy, None)
     ours.prepare([Request(text) for text in first])
     ours.prefetch([Request(text) for text in first])

@@ -9,14 +9,16 @@ import resource
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import run_factory
 from evaluating import cached
+from fake_models import FakeGenerator, FakeScorer, length_scores
 from wug.errors import StoreError
 from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.evaluate import evaluate
@@ -31,32 +33,13 @@ from wug.rows import Filter
 from wug.types import Answer, Request, Result, Scored
 
 
-class Lengths:
-    """Scores a text by its length; counts what it is asked."""
-
-    id, chunk, ordered = "fake/lengths@1", 50, False
-
-    def __init__(self, options: dict[str, str] | None = None) -> None:
-        self.options = options or {}
-        self.asked = 0
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        self.asked += len(requests)
-        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),), None, ("are short",)) for r in requests]
+def noticed_scores(text: str) -> Scored:
+    return replace(length_scores(text), notices=("are short",))
 
 
-class Shouts:
-    """Answers in capitals, and says that it was cut off after three letters."""
-
-    id, chunk = "fake/shouts@1", 50
-
-    def __init__(self) -> None:
-        self.options: dict[str, str] = {}
-        self.asked = 0
-
-    def generate(self, sources: Sequence[str]) -> list[Answer]:
-        self.asked += len(sources)
-        return [Answer(s.upper()[:3], ("were cut off",) if len(s) > 3 else ()) for s in sources]
+def shout(source: str) -> Answer:
+    """The first three letters in capitals, with a notice if there are more."""
+    return Answer(source.upper()[:3], ("were cut off",) if len(source) > 3 else ())
 
 
 TEXTS = [f"text {'x' * n}" for n in range(200)]
@@ -64,10 +47,10 @@ TEXTS = [f"text {'x' * n}" for n in range(200)]
 
 def lengths(path: Path) -> tuple[list[float], int]:
     """What a scorer behind the cache answers, and how much of it is asked."""
-    model, cache = Lengths(), Cache(path)
+    model, cache = FakeScorer(chunk=50), Cache(path)
     found = cached(model, cache).score([Request(text) for text in TEXTS])
     cache.close()
-    return [one.logprob() for one in found], model.asked
+    return [one.logprob() for one in found], len(model.requests)
 
 
 EXPECTED = [-float(len(text)) for text in TEXTS]
@@ -111,7 +94,7 @@ def test_damaged_outputs_are_counted(tmp_path: Path) -> None:
         number, outputs = db.execute("SELECT id, outputs FROM blocks LIMIT 1").fetchone()
         db.execute("UPDATE blocks SET outputs = ? WHERE id = ?", (flipped(outputs), number))
     cache = Cache(tmp_path / "a.db")
-    through = cached(Lengths(), cache)
+    through = cached(FakeScorer(chunk=50), cache)
     assert [found.logprob() for found in through.score([Request(text) for text in TEXTS])] == EXPECTED
     assert (through.computed, cache.damaged) == (50, 50)
     cache.close()
@@ -171,22 +154,22 @@ def test_another_programs_file_is_refused_and_stays(tmp_path: Path) -> None:
 
 def test_an_option_that_the_user_gave_has_answers_of_its_own(tmp_path: Path) -> None:
     for given, asked in (({}, 1), ({"engine": "plain"}, 1), ({"engine": "plain"}, 0), ({}, 0)):
-        model, cache = Lengths(), Cache(tmp_path / "a.db")
+        model, cache = FakeScorer(chunk=50), Cache(tmp_path / "a.db")
         opened = ModelHandle.around(model, ModelSpec("fake", "lengths", None, given))
         cached(opened, cache).score([Request("a text")])
         cache.close()
-        assert model.asked == asked
+        assert len(model.requests) == asked
 
 
 def test_notices_are_kept_with_the_answers(tmp_path: Path) -> None:
     for asked in (2, 0):
-        model, cache = Shouts(), Cache(tmp_path / "a.db")
+        model, cache = FakeGenerator(shout, chunk=50), Cache(tmp_path / "a.db")
         answers = cached(model, cache).generate(["wug", "wugs"])
         cache.close()
         assert answers == [Answer("WUG"), Answer("WUG", ("were cut off",))]
-        assert model.asked == asked
-    scored = cached(Lengths(), Cache(tmp_path / "a.db")).score([Request("a")])
-    again = cached(Lengths(), Cache(tmp_path / "a.db")).score([Request("a")])
+        assert sum(map(len, model.batches)) == asked
+    scored = cached(FakeScorer(noticed_scores), Cache(tmp_path / "a.db")).score([Request("a")])
+    again = cached(FakeScorer(noticed_scores), Cache(tmp_path / "a.db")).score([Request("a")])
     assert scored == again
     assert scored[0].notices == ("are short",)
 
@@ -379,6 +362,6 @@ def test_a_result_says_what_the_model_said_of_its_answers(tmp_path: Path) -> Non
     suites = [suite.sample(2) for suite in open_suites("wug_agreement_pp")]
     for _ in range(2):
         cache = Cache(tmp_path / "a.db")
-        (result,) = evaluate(suites, cached(Lengths(), cache))
+        (result,) = evaluate(suites, cached(FakeScorer(noticed_scores), cache))
         cache.close()
         assert any(text.startswith("8 of 8 outputs are short (for example for ") for text in result.warnings)

@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 
 from command_line import wug as wug_here
 from evaluating import cached, record
+from fake_models import FakeScorer
 from wug import registry
 from wug.errors import ModelError
 from wug.evaluation.cache import Cache
@@ -27,7 +27,7 @@ from wug.evaluation.opening import builtin_models, model_spec, open_model, open_
 from wug.models import Identity, ModelSpec
 from wug.models.weights.fingerprints import fingerprint
 from wug.results.store import Store
-from wug.types import Request, Scored, Traits
+from wug.types import Request, Traits
 
 HEAVY = ("torch", "transformers", "ctranslate2")
 COMMAND = f"""
@@ -198,51 +198,37 @@ def test_a_pinned_model_of_the_hub_is_known_by_its_commit(tmp_path: Path, monkey
     assert dict(opened.options) == {"dtype": "float32", "pll": "within_word_l2r"}
 
 
-class Lengths:
-    """A scorer that any text is as improbable to as it is long."""
-
-    chunk, ordered = 5, False
-
-    def __init__(self, name: str = "fake/lengths@1", **options: str) -> None:
-        self.id, self.options = name, options
-        self.asked: list[int] = []
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        self.asked.append(len(requests))
-        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
-
-
-def deferred(model: Lengths, *, known_as: str = "fake/lengths@1") -> ModelHandle:
+def deferred(model: FakeScorer, *, known_as: str = "fake/scorer@1") -> ModelHandle:
     return ModelHandle(Identity(known_as, {}, "scores"), lambda: model, ModelSpec("fake", "lengths"))
 
 
 def test_a_model_that_is_another_once_it_is_loaded_ends_the_run(tmp_path: Path) -> None:
     store, cache = Store(tmp_path / "store"), Cache(tmp_path / "answers.db")
     suites = open_suites("wug_agreement_pp")
-    for other in (Lengths("fake/lengths@2"), Lengths(dtype="float16")):
-        with pytest.raises(ModelError, match=r"fake/lengths@1 became fake/lengths@.* when it was loaded"):
+    for other in (FakeScorer(id="fake/scorer@2"), FakeScorer(options={"dtype": "float16"})):
+        with pytest.raises(ModelError, match=r"fake/scorer@1 became fake/scorer@.* when it was loaded"):
             record(suites, deferred(other), command="wug run", store=store, cache=cache)
-        assert other.asked == []
+        assert other.batches == []
     assert store.runs() == []
 
 
 def test_asked_again_it_is_the_model_that_was_loaded(tmp_path: Path) -> None:
-    opened = deferred(Lengths("fake/lengths@2"))
+    opened = deferred(FakeScorer(id="fake/scorer@2"))
     suites = open_suites("wug_agreement_pp")
     with pytest.raises(ModelError):
         record(suites, opened, command="wug run")
     (result,) = record(suites, opened, command="wug run").results
-    assert result.model == "fake/lengths@2"
+    assert result.model == "fake/scorer@2"
 
 
 def test_the_model_is_asked_in_chunks_of_its_own_size(tmp_path: Path) -> None:
-    model = Lengths()
+    model = FakeScorer(chunk=5)
     record([open_suites("wug_agreement_pp")[0].sample(3)], deferred(model), command="wug run")
-    assert set(model.asked[:-1]) == {5}
+    assert {len(batch) for batch in model.batches[:-1]} == {5}
 
 
 def test_how_much_a_model_likes_at_a_time_is_its_own_to_say() -> None:
-    opened = deferred(Lengths())
+    opened = deferred(FakeScorer(chunk=5))
     assert cached(opened).chunk > 5  # the cache takes more, and hands on no more than the model likes
     assert opened.chunk == 5  # as copies on a cluster say, which are to be asked like the model here
 
@@ -268,12 +254,12 @@ class TwoRounds:
 
 
 def test_a_model_that_cannot_be_loaded_in_the_middle_ends_the_run(tmp_path: Path) -> None:
-    def fail() -> Lengths:
+    def fail() -> FakeScorer:
         raise ModelError("no such folder")
 
     store, cache = Store(tmp_path / "store"), Cache(tmp_path / "answers.db")
-    cached(Lengths(), cache, lambda done, total: None).score([Request("first")])
-    gone = ModelHandle(Identity("fake/lengths@1", {}, "scores"), fail)
+    cached(FakeScorer(), cache, lambda done, total: None).score([Request("first")])
+    gone = ModelHandle(Identity("fake/scorer@1", {}, "scores"), fail)
     suites: list[Any] = [TwoRounds()]
     with pytest.raises(ModelError, match="no such folder"):
         record(suites, gone, command="wug run", store=store, cache=cache)
@@ -282,9 +268,9 @@ def test_a_model_that_cannot_be_loaded_in_the_middle_ends_the_run(tmp_path: Path
 
 def test_a_backend_without_identify_is_loaded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = ModuleType("backend")
-    vars(backend).update(OPTIONS=(), TRAITS=Traits(), load=lambda spec: Lengths())
+    vars(backend).update(OPTIONS=(), TRAITS=Traits(), load=lambda spec: FakeScorer())
     monkeypatch.setattr(registry, "find", lambda folder, name: backend)
-    assert isinstance(open_model(ModelSpec("fake", "lengths")).backend, Lengths)
+    assert isinstance(open_model(ModelSpec("fake", "lengths")).backend, FakeScorer)
 
 
 def test_what_a_deferred_model_can_is_known_before_it_is_loaded() -> None:

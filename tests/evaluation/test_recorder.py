@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from evaluating import record
+from fake_models import FakeGenerator, FakeScorer
 from wug.errors import InputError, ModelError, StoreError
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
@@ -17,20 +18,7 @@ from wug.evaluation.request import ModelTask, Plan
 from wug.models.spec import ModelSpec
 from wug.results.outcomes import PackedOutcomes, collected
 from wug.results.store import Store
-from wug.types import Outcome, Request, Scored, Suite
-
-
-@dataclass
-class Lengths:
-    """Scores a text by its length, in the order in which it is asked."""
-
-    id: str = "fake/lengths@1"
-    options: dict[str, str] = field(default_factory=lambda: {"path": "a|b:c"})
-    chunk: int = 10
-    ordered: bool = True
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
+from wug.types import Outcome, Request, Suite
 
 
 @dataclass
@@ -69,7 +57,10 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 
 
-MODEL = ModelHandle.around(Lengths(), ModelSpec("fake", "org/lengths", "step20", {"device": "cpu"}))
+OPTIONS = {"path": "a|b:c"}
+MODEL = ModelHandle.around(
+    FakeScorer(options=OPTIONS, ordered=True), ModelSpec("fake", "org/lengths", "step20", {"device": "cpu"})
+)
 
 
 def test_a_run_keeps_what_the_user_called_the_model(store: Store) -> None:
@@ -77,7 +68,7 @@ def test_a_run_keeps_what_the_user_called_the_model(store: Store) -> None:
     assert found.number == 1
     run = store.run(1)
     assert (run.specification, run.revision, run.status) == ("fake:org/lengths@step20", "step20", "complete")
-    assert record([Words()], Lengths(), command="wug run", store=store).number == 2
+    assert record([Words()], FakeScorer(options=OPTIONS, ordered=True), command="wug run", store=store).number == 2
     assert (store.run(2).specification, store.run(2).revision) == (None, None)
 
 
@@ -87,7 +78,7 @@ def test_a_value_with_marks_of_the_signature_in_it_comes_back_from_the_store(sto
     assert result.signature.get("path") == "a|b:c"
     assert result.signature.without("wug", "read").fields == (
         ("suite", "words@1f"),
-        ("model", "fake/lengths@1"),
+        ("model", "fake/scorer@1"),
         ("path", "a|b:c"),
     )
 
@@ -131,32 +122,20 @@ def test_a_run_of_another_process_that_cannot_be_stored_has_failed(
 
     monkeypatch.setattr(store, "add", full)
     with pytest.raises(StoreError, match="the disk is full"):
-        recorder.record(task, "fake/lengths@1", [(result, PackedOutcomes.of(collected(result.outcomes), "words", "m"))])
+        recorder.record(task, "fake/scorer@1", [(result, PackedOutcomes.of(collected(result.outcomes), "words", "m"))])
     assert (store.run(1).status, store.run(1).message) == ("failed", "the disk is full")
-
-
-@dataclass
-class Writing:
-    """Generates nothing."""
-
-    id: str
-    options: dict[str, str] = field(default_factory=dict)
-    chunk: int = 10
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return ["" for _ in sources]
 
 
 @pytest.mark.parametrize(
     ("model", "needs", "remedy"),
     [
-        (Lengths("endpoint/tiny@1"), "text", "can only score it. Open it with mode=generate"),
-        (Writing("endpoint/tiny@1"), "scores", "can only generate it. Open it without mode=generate"),
-        (Lengths("causal/gpt2@1"), "text", "Use prompt: instead of causal:, or a seq2seq: model"),
-        (Writing("prompt/gpt2@1"), "scores", "Use causal: instead of prompt:"),
-        (Writing("seq2seq/t5@1"), "scores", "Open it with score=source"),
-        (Lengths("seq2seq/t5@1"), "text", "Open it without score=source"),
-        (Writing("oracle/pcfgset@1"), "scores", "can only generate it"),
+        (FakeScorer(id="endpoint/tiny@1"), "text", "can only score it. Open it with mode=generate"),
+        (FakeGenerator(str.upper, "endpoint/tiny@1"), "scores", "can only generate it. Open it without mode=generate"),
+        (FakeScorer(id="causal/gpt2@1"), "text", "Use prompt: instead of causal:, or a seq2seq: model"),
+        (FakeGenerator(str.upper, "prompt/gpt2@1"), "scores", "Use causal: instead of prompt:"),
+        (FakeGenerator(str.upper, "seq2seq/t5@1"), "scores", "Open it with score=source"),
+        (FakeScorer(id="seq2seq/t5@1"), "text", "Open it without score=source"),
+        (FakeGenerator(str.upper, "oracle/pcfgset@1"), "scores", "can only generate it"),
     ],
 )
 def test_a_model_that_cannot_do_what_a_suite_needs_is_refused_with_the_remedy(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluating import cached
+from fake_models import FakeGenerator, FakeScorer, letter_scores
 from reference import reference
 from wug.evaluation.evaluate import build_signature, evaluate, signature
 from wug.evaluation.opening import builtin_suites, open_suites
@@ -20,7 +19,7 @@ from wug.families import pairs, pcfgset, syntaxgym
 from wug.families.pcfgset.localism import score_trace
 from wug.results.comparison import ComparisonSettings, compare
 from wug.results.store import Store, run_key
-from wug.types import Request, Result, Scored, Signature, Suite, Token
+from wug.types import Result, Signature, Suite
 
 FAMILIES = (
     "wug_reflexive",
@@ -33,37 +32,11 @@ FAMILIES = (
 )
 
 
-@dataclass
-class Letters:
-    """A scorer for which a word is the less likely the longer it is."""
-
-    id: str = "letters/a@0"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 1000
-    ordered: bool = False
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [self._scored(request.text) for request in requests]
-
-    def _scored(self, text: str) -> Scored:
-        tokens, at = [], 0
-        for word in text.split():
-            at = text.index(word, at)
-            tokens.append(Token(word, at, at + len(word), -len(word) / 7))
-            at += len(word)
-        return Scored.of(text, tokens)
-
-
-@dataclass
-class Last:
-    """A generator that says the last words of the source again."""
-
-    id: str = "last/a@0"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 1000
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return [" ".join(source.split()[-2:]) for source in sources]
+def fake_model(suite: Suite, name: str = "a") -> FakeScorer | FakeGenerator:
+    """A model that the suite can evaluate: longer words are less probable, or the output is the last two words."""
+    if suite.needs == "scores":
+        return FakeScorer(letter_scores(1 / 7), f"letters/{name}@0")
+    return FakeGenerator(lambda source: " ".join(source.split()[-2:]), f"last/{name}@0")
 
 
 def suite_named(name: str) -> Suite:
@@ -71,8 +44,8 @@ def suite_named(name: str) -> Suite:
 
 
 def keep(store: Store, suite: Suite, name: str) -> int:
-    """A run of the suite by the stand-in that can take it."""
-    model: Any = Letters(id=f"letters/{name}@0") if suite.needs == "scores" else Last(id=f"last/{name}@0")
+    """A run of the suite by a fake model."""
+    model = fake_model(suite, name)
     (result,) = evaluate([suite], cached(model))
     number = store.begin(run_key([result.signature], {}), model.id, f"wug run {name}")
     store.add(number, result)
@@ -83,7 +56,7 @@ def keep(store: Store, suite: Suite, name: str) -> int:
 @pytest.mark.parametrize("name", sorted(builtin_suites()))
 def test_a_limit_stands_beside_the_checksum_of_the_whole_and_only_where_it_cuts(name: str) -> None:
     for suite in open_suites(name):
-        model: Any = Letters() if suite.needs == "scores" else Last()
+        model: Any = fake_model(suite)
         for items in (len(suite), len(suite) + 1, 100_000):
             assert str(signature(suite.sample(items), model)) == str(signature(suite, model))
         short = suite.sample(3)
@@ -162,7 +135,7 @@ def backwards_localism(folder: Path) -> tuple[Suite, Suite]:
 def test_items_that_are_not_called_after_their_place_may_stand_in_any_order(read: Any, tmp_path: Path) -> None:
     one, two = read(tmp_path)
     assert one.checksum == two.checksum
-    model: Any = Letters() if one.needs == "scores" else Last()
+    model: Any = fake_model(one)
     rows = [{(row.item, row.metric): row for row in suite.run(model)} for suite in (one, two)]
     assert rows[0] == rows[1]  # every item has the same content in both
     assert [row.item for row in rows[0].values()] != [row.item for row in rows[1].values()]
@@ -179,10 +152,10 @@ def test_pairs_that_are_called_after_their_place_may_not(tmp_path: Path) -> None
 
 def test_what_a_model_with_a_carried_state_read_is_in_its_signature(tmp_path: Path) -> None:
     one, two = backwards_pairs(tmp_path)
-    carrying = Letters(ordered=True)
+    carrying = FakeScorer(letter_scores(1 / 7), ordered=True)
     marks = [dict(signature(suite, carrying).fields).get("read") for suite in (one, two, one)]
     assert marks[0] == marks[2] != marks[1]
-    assert "read" not in dict(signature(one, Letters()).fields)
+    assert "read" not in dict(signature(one, FakeScorer(letter_scores(1 / 7))).fields)
 
 
 def test_published_localism_runs_in_orders_of_their_own_are_the_same_suite() -> None:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 import wug
-from wug.types import Request, Scored
+from fake_models import FakeScorer
+from wug.types import Scored
 
 SENTENCES = {"match": ["the boy", "swims"], "mismatch": ["the boy", "swim"]}
 
 
-class Flat:
-    """A scorer to which every token is as probable as the other."""
-
-    chunk, ordered = 10, False
-
-    def __init__(self, kind: str) -> None:
-        self.id = f"{kind}/flat@1"
-        self.options: dict[str, str] = {}
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [Scored(r.text, (0, r.text.index("swim")), (7, len(r.text)), (-1.0, -1.0)) for r in requests]
+def flat_scored(text: str) -> Scored:
+    """All tokens are equally probable."""
+    return Scored(text, (0, text.index("swim")), (7, len(text)), (-1.0, -1.0))
 
 
 def suite(*predictions: str) -> wug.Suite:
@@ -48,7 +39,7 @@ def pairs(target: str) -> wug.Suite:
 
 
 def told(suite: wug.Suite, kind: str) -> bool:
-    (result,) = wug.run(suite, Flat(kind))
+    (result,) = wug.run(suite, FakeScorer(flat_scored, f"{kind}/flat@1"))
     return any("sees the words to the right of a" in warning for warning in result.warnings)
 
 

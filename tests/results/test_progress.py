@@ -13,6 +13,7 @@ from typing import Any, Literal
 import pytest
 
 from evaluating import record
+from fake_models import FakeScorer
 from wug.errors import ModelError
 from wug.results.progress import Progress, ProgressReporter, duration, in_words
 from wug.results.reader import RunReader
@@ -21,21 +22,17 @@ from wug.results.store import Store
 from wug.types import Outcome, Request, Scored, Suite
 
 
-@dataclass
-class Lengths:
-    """Scores a text by its length, two at a time, and looks into the store at every chunk."""
+class WatchingScorer(FakeScorer):
+    """Reads the progress in the store at every chunk of two texts."""
 
-    look: Any = None
-    seen: list[Any] = field(default_factory=list)
-    id: str = "fake/lengths@1"
-    options: dict[str, str] = field(default_factory=dict)
-    chunk: int = 2
-    ordered: bool = False
+    def __init__(self, store: Store, *, ordered: bool = False) -> None:
+        super().__init__(chunk=2, ordered=ordered)
+        self.store = store
+        self.seen: list[tuple[int, int, int] | None] = []
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
-        if self.look is not None:
-            self.seen.append(self.look())
-        return [Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
+        self.seen.append(_far(self.store.reader))
+        return super().score(requests)
 
 
 @dataclass
@@ -81,7 +78,7 @@ def every_word(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_says_how_many_questions_are_answered_while_it_goes_on(store: Store, every_word: None) -> None:
-    model = Lengths(lambda: _far(store.reader))
+    model = WatchingScorer(store)
     record([Texts("one", "abcd"), Texts("two", "cdef")], model, command="wug run", store=store)
     # a to f are six different questions, asked two at a time; both suites are judged when all are answered.
     assert model.seen == [(0, 6, 0), (2, 6, 0), (4, 6, 0)]
@@ -89,7 +86,7 @@ def test_a_run_says_how_many_questions_are_answered_while_it_goes_on(store: Stor
 
 
 def test_questions_that_depend_on_answers_are_added_when_they_come(store: Store, every_word: None) -> None:
-    model = Lengths(lambda: _far(store.reader))
+    model = WatchingScorer(store)
     record([Texts("one", "ab", "xyz")], model, command="wug run", store=store)
     assert model.seen == [(0, 2, 0), (2, 5, 0), (4, 5, 0)]
     assert _far(store.reader) == (5, 5, 1)
@@ -97,7 +94,7 @@ def test_questions_that_depend_on_answers_are_added_when_they_come(store: Store,
 
 def test_results_come_while_a_long_run_goes_on(store: Store, every_word: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wug.evaluation.cached_model.CHUNKS_PER_GROUP", 1)
-    model = Lengths(lambda: _far(store.reader))
+    model = WatchingScorer(store)
     record([Texts("one", "ab"), Texts("two", "c"), Texts("three", "de")], model, command="wug run", store=store)
     # The first suite fills a group by itself; the second waits for the third.
     assert model.seen == [(0, 5, 0), (2, 5, 1), (4, 5, 1)]
@@ -105,7 +102,7 @@ def test_results_come_while_a_long_run_goes_on(store: Store, every_word: None, m
 
 
 def test_a_model_that_is_asked_in_order_says_how_far_it_is_too(store: Store, every_word: None) -> None:
-    model = Lengths(lambda: _far(store.reader), ordered=True)
+    model = WatchingScorer(store, ordered=True)
     record([Texts("one", "ab"), Texts("two", "ab")], model, command="wug run", store=store)
     assert model.seen == [(0, 4, 0), (2, 4, 0), (2, 4, 1), (4, 4, 1)]  # the empty list of `more` is asked too
 
@@ -133,12 +130,11 @@ def test_a_time_is_told_no_more_exactly_than_it_is_known(seconds: float, words: 
 
 
 def test_a_run_that_fails_keeps_what_it_said(store: Store) -> None:
-    class Broken(Lengths):
-        def score(self, requests: Sequence[Request]) -> list[Scored]:
-            raise ModelError("the server at port 9 does not answer")
+    def broken(text: str) -> Scored:
+        raise ModelError("the server at port 9 does not answer")
 
     with pytest.raises(ModelError):
-        record([Texts("one", "ab")], Broken(), command="wug run", store=store)
+        record([Texts("one", "ab")], FakeScorer(broken), command="wug run", store=store)
     assert (store.run(1).status, store.run(1).message) == ("failed", "the server at port 9 does not answer")
     assert _far(store.reader) == (0, 2, 0)
 

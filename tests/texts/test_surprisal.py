@@ -6,7 +6,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ import pytest
 import torch
 
 import tiny
+from fake_models import FakeGenerator, FakeScorer, letter_scores, text_scores
 from reference import reference
 from tokenizers_of_all_kinds import KINDS
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.cache import Cache
 from wug.models import ModelSpec, causal
 from wug.texts import Text, surprisal
-from wug.types import Request, Scored
+from wug.types import Scored
 
 Maker = Callable[..., Path]
 COLUMNS = "model text_id sentence_id word_id word start end surprisal entropy rank tokens unknown".split()
@@ -36,23 +37,9 @@ def model(tiny_causal: Maker) -> causal.CausalModel:
     return load(tiny_causal())
 
 
-class Scripted:
-    """A model of which every word is a token, with numbers that can be worked out in the head."""
-
-    id, chunk, ordered = "scripted/one", 7, False
-    options: Mapping[str, str] = {}
-
-    def score(self, requests: list[Request]) -> list[Scored]:
-        return [self._one(request.text) for request in requests]
-
-    def _one(self, text: str) -> Scored:
-        spans = [found.span() for found in re.finditer(r"\S+", text)]
-        return Scored(
-            text,
-            tuple(a for a, _ in spans),
-            tuple(b for _, b in spans),
-            tuple(-(b - a) * math.log(2) for a, b in spans),  # a bit a letter
-        )
+def scripted(name: str = "one", bits: float = 1.0, **options: str) -> FakeScorer:
+    """Every word is a token, with a number of bits per letter."""
+    return FakeScorer(letter_scores(bits * math.log(2)), f"scripted/{name}", options)
 
 
 def plain(folder: Path, text: str) -> Iterator[dict[str, Any]]:
@@ -139,7 +126,7 @@ def test_a_thousand_published_sentences_are_those_of_plain_transformers(tmp_path
 
 
 def test_one_string_is_one_text_and_rows_have_known_values() -> None:
-    table = surprisal("Dr. Wug ran. He fell.", Scripted(), entropy=False)
+    table = surprisal("Dr. Wug ran. He fell.", scripted(), entropy=False)
     assert table.to_dicts() == [
         {"model": "scripted/one", "text_id": 1, "sentence_id": s, "word_id": n, "word": w, "start": a, "end": b,
          "surprisal": bits, "tokens": 1, "unknown": False}
@@ -152,13 +139,13 @@ def test_one_string_is_one_text_and_rows_have_known_values() -> None:
 
 def test_sentences_and_tokens_are_units_too() -> None:
     text = "One two. Three four five."
-    table = surprisal([text, "Six."], Scripted(), "sentence", entropy=False)
+    table = surprisal([text, "Six."], scripted(), "sentence", entropy=False)
     assert [(r["text_id"], r["sentence"], r["surprisal"], r["words"], r["tokens"]) for r in table.rows()] == [
         (1, "One two.", 7.0, 2, 2),
         (1, "Three four five.", 14.0, 3, 3),
         (2, "Six.", 4.0, 1, 1),
     ]
-    tokens = surprisal(text, Scripted(), "token", entropy=False)
+    tokens = surprisal(text, scripted(), "token", entropy=False)
     assert tokens["token"] == text.split()
     assert tokens["word_id"] == tokens["token_id"] == [1, 2, 3, 4, 5]
     assert tokens["sentence_id"] == [1, 1, 2, 2, 2]
@@ -180,7 +167,7 @@ def test_tokens_add_up_to_words_and_words_to_sentences(model: causal.CausalModel
 
 
 def test_regions_are_lists_of_strings_and_an_empty_one_is_worth_nothing() -> None:
-    table = surprisal([["The old man", "", "sat ."], ["Go"]], Scripted(), "regions", entropy=False)
+    table = surprisal([["The old man", "", "sat ."], ["Go"]], scripted(), "regions", entropy=False)
     assert [(r["text_id"], r["region_id"], r["region"], r["surprisal"], r["tokens"]) for r in table.rows()] == [
         (1, 1, "The old man", 9.0, 3),
         (1, 2, "", 0.0, 0),
@@ -188,7 +175,7 @@ def test_regions_are_lists_of_strings_and_an_empty_one_is_worth_nothing() -> Non
         (2, 1, "Go", 2.0, 1),
     ]
     with pytest.raises(InputError, match="text 1: regions are lists of strings"):
-        surprisal("The old man", Scripted(), "regions")
+        surprisal("The old man", scripted(), "regions")
 
 
 def test_given_words_of_chinese_and_japanese_are_written_without_spaces(model: causal.CausalModel) -> None:
@@ -206,15 +193,11 @@ def test_the_tokenizers_own_rule_parts_words(model: causal.CausalModel) -> None:
     total = math.fsum(surprisal("The dog's lamp, near.", model)["surprisal"])
     assert math.fsum(table["surprisal"]) == pytest.approx(total)
     with pytest.raises(ModelError, match="words=space"):
-        surprisal("a b", Scripted(), words="tokenizer")
+        surprisal("a b", scripted(), words="tokenizer")
 
 
 def test_a_word_without_a_token_of_its_own_has_no_surprisal_and_is_counted(caplog: pytest.LogCaptureFixture) -> None:
-    class Wide(Scripted):
-        def _one(self, text: str) -> Scored:
-            return Scored(text, (0,), (len(text),), (-1.0,))
-
-    table = surprisal("New York", Wide(), entropy=False)
+    table = surprisal("New York", FakeScorer(text_scores(lambda text: -1.0)), entropy=False)
     assert table["tokens"] == [1, 0]
     assert table["surprisal"] == [pytest.approx(1 / math.log(2)), None]
     assert "1 word without a surprisal, as no token begins there" in caplog.text
@@ -240,7 +223,7 @@ def test_the_end_of_words_beside_the_plain_value(model: causal.CausalModel, tiny
     assert table["surprisal_boundary"] == pytest.approx(expected["surprisal"], abs=1e-4)
     assert table["surprisal"] == pytest.approx(surprisal(texts, model)["surprisal"], abs=1e-4)
     with pytest.raises(ModelError, match="leave boundary out"):
-        surprisal(texts, Scripted(), boundary=True)
+        surprisal(texts, scripted(), boundary=True)
 
 
 def test_a_sentence_alone_is_the_context_where_that_is_asked(model: causal.CausalModel) -> None:
@@ -270,24 +253,18 @@ def test_texts_are_asked_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
     from wug.texts import surprisals
 
     monkeypatch.setattr(surprisals, "MAX_GROUP_TEXTS", 3)
-    seen: list[int] = []
-
-    class Counting(Scripted):
-        def score(self, requests: list[Request]) -> list[Scored]:
-            seen.append(len(requests))
-            return super().score(requests)
-
+    model = scripted()
     drawn: list[int] = []
 
     def stream() -> Iterator[str]:
         for number in range(8):
             drawn.append(number)
-            assert sum(seen) >= number - 3  # nothing is read ahead but the group at hand
+            assert len(model.requests) >= number - 3  # nothing is read ahead but the group at hand
             yield f"text number {number}"
 
     told: list[tuple[int, int]] = []
-    table = surprisal(stream(), Counting(), entropy=False, progress=lambda done, total: told.append((done, total)))
-    assert seen == [3, 3, 2]
+    table = surprisal(stream(), model, entropy=False, progress=lambda done, total: told.append((done, total)))
+    assert list(map(len, model.batches)) == [3, 3, 2]
     assert table["text_id"] == [number for number in range(1, 9) for _ in range(3)]
     assert told[-1] == (8, 8)
 
@@ -306,7 +283,7 @@ def test_a_cached_table_is_the_same_and_asks_nothing(model: causal.CausalModel, 
 
 def test_what_is_missing_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "wug"):
-        table = surprisal(["a b", "c"], Scripted())
+        table = surprisal(["a b", "c"], scripted())
     assert table["entropy"] == [None] * 3
     assert [record.message for record in caplog.records] == [
         "scripted/one returns neither entropy nor rank: these columns are empty"
@@ -326,49 +303,42 @@ def test_what_is_missing_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
 )
 def test_what_is_no_text_is_refused_with_its_place(texts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        surprisal(texts, Scripted())
+        surprisal(texts, scripted())
 
 
 def test_a_data_frame_is_not_taken_for_its_column_names() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"sentence": ["a b", "c"]})
     with pytest.raises(InputError, match="sentence"):
-        surprisal(frame, Scripted())
-    assert surprisal(frame["sentence"], Scripted(), entropy=False)["word"] == ["a", "b", "c"]
+        surprisal(frame, scripted())
+    assert surprisal(frame["sentence"], scripted(), entropy=False)["word"] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("choice", [{"unit": "words"}, {"words": "spaces"}, {"context": "txt"}])
 def test_a_choice_that_is_not_known_names_the_nearest(choice: dict[str, Any]) -> None:
     with pytest.raises(UnknownName, match="Did you mean"):
-        surprisal("a", Scripted(), **choice)
+        surprisal("a", scripted(), **choice)
     with pytest.raises(InputError, match="window=0: write"):
-        surprisal("a", Scripted(), window=0)
+        surprisal("a", scripted(), window=0)
 
 
 def test_texts_without_words_have_no_rows() -> None:
-    table = surprisal(["", "  ", "a"], Scripted(), entropy=False)
+    table = surprisal(["", "  ", "a"], scripted(), entropy=False)
     assert table["text_id"] == [3]
-    assert len(surprisal([], Scripted(), entropy=False)) == 0
+    assert len(surprisal([], scripted(), entropy=False)) == 0
 
 
 def test_columns_beside_the_texts_are_kept_and_none_takes_the_place_of_ours() -> None:
     texts = [Text("a b", columns={"item": 1, "word": "x"}), Text("c", columns={"item": 2})]
-    table = surprisal(texts, Scripted(), entropy=False)
+    table = surprisal(texts, scripted(), entropy=False)
     assert table["item"] == [1, 1, 2]
     assert table["given_word"] == ["x", "x", None]
     assert table["word"] == ["a", "b", "c"]
 
 
 def test_a_model_that_only_writes_is_refused() -> None:
-    class Writer:
-        id, chunk = "writer/x", 1
-        options: Mapping[str, str] = {}
-
-        def generate(self, sources: list[str]) -> list[str]:
-            return sources
-
     with pytest.raises(ModelError, match="can only generate"):
-        surprisal("a", Writer())
+        surprisal("a", FakeGenerator(str))
 
 
 def test_progress_counts_requests_and_never_decreases(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,7 +349,7 @@ def test_progress_counts_requests_and_never_decreases(monkeypatch: pytest.Monkey
     told: list[tuple[int, int]] = []
     texts = ["One two. Three.", "Four.", "Five. Six."]
     surprisal(
-        texts, Scripted(), context="sentence", entropy=False, progress=lambda done, total: told.append((done, total))
+        texts, scripted(), context="sentence", entropy=False, progress=lambda done, total: told.append((done, total))
     )
     assert told == sorted(told)
     assert (3, 3) in told
@@ -388,57 +358,42 @@ def test_progress_counts_requests_and_never_decreases(monkeypatch: pytest.Monkey
 
 def test_a_lone_surrogate_is_refused_with_its_place() -> None:
     with pytest.raises(InputError, match=r"text 2: 'a \\ud800' contains a lone surrogate"):
-        surprisal(["a", "a \ud800"], Scripted())
+        surprisal(["a", "a \ud800"], scripted())
     with pytest.raises(InputError, match="lone surrogate"):
-        surprisal([["a", "\udc80"]], Scripted())
-
-
-class Doubled(Scripted):
-    """Two bits a letter."""
-
-    id = "scripted/two"
-
-    def _one(self, text: str) -> Scored:
-        scored = super()._one(text)
-        return replace(scored, logprobs=tuple(2 * (value or 0) for value in scored.logprobs))
+        surprisal([["a", "\udc80"]], scripted())
 
 
 def test_every_model_has_its_rows_and_a_column_names_it() -> None:
     texts = (text for text in ["Go on.", "Stop."])  # an iterator is read once, for both models
-    table = surprisal(texts, [Scripted(), Doubled()], entropy=False)
+    table = surprisal(texts, [scripted(), scripted("two", 2)], entropy=False)
     assert [(r["model"], r["text_id"], r["word"], r["surprisal"]) for r in table.rows()] == [
         ("scripted/one", 1, "Go", 2.0), ("scripted/one", 1, "on.", 3.0), ("scripted/one", 2, "Stop.", 5.0),
         ("scripted/two", 1, "Go", 4.0), ("scripted/two", 1, "on.", 6.0), ("scripted/two", 2, "Stop.", 10.0),
     ]  # fmt: skip
-    assert surprisal("Go", Scripted())["model"] == ["scripted/one"]
+    assert surprisal("Go", scripted())["model"] == ["scripted/one"]
     with pytest.raises(InputError, match="no model"):
         surprisal("Go", [])
 
 
 def test_models_of_one_name_are_told_apart_by_their_options_and_a_repeated_one_is_scored_once() -> None:
-    class Marked(Doubled):
-        id = Scripted.id
-        options: Mapping[str, str] = {"bos": "no", "dtype": "float32"}
-
-    class Plain(Scripted):
-        options: Mapping[str, str] = {"bos": "yes", "dtype": "float32"}
-
-    table = surprisal("Go", [Plain(), Marked(), Plain()], entropy=False)
+    marked = scripted(bits=2, bos="no", dtype="float32")
+    unmarked = scripted(bos="yes", dtype="float32")
+    table = surprisal("Go", [unmarked, marked, unmarked], entropy=False)
     assert table["model"] == ["scripted/one?bos=yes", "scripted/one?bos=no"]
     assert table["surprisal"] == [2.0, 4.0]
 
 
 def test_progress_covers_all_models() -> None:
     told: list[tuple[int, int]] = []
-    surprisal(["a", "b"], [Scripted(), Doubled()], progress=lambda done, total: told.append((done, total)))
+    surprisal(["a", "b"], [scripted(), scripted("two", 2)], progress=lambda done, total: told.append((done, total)))
     assert told == sorted(told)
     assert (told[0], told[-1]) == ((0, 4), (4, 4))
 
 
 @pytest.mark.parametrize("unit", ["word", "token", "sentence", "regions"])
 def test_an_empty_table_has_the_columns_of_a_full_one(unit: Any) -> None:
-    full = surprisal([["a"]], Scripted(), unit)
-    empty = surprisal([], Scripted(), unit)
+    full = surprisal([["a"]], scripted(), unit)
+    empty = surprisal([], scripted(), unit)
     assert (len(empty), empty.names) == (0, full.names)
     assert empty.to_arrow().schema == full.to_arrow().schema
 
@@ -449,36 +404,40 @@ def test_the_name_of_a_file_is_not_scored_as_a_text(tmp_path: Path, monkeypatch:
     (tmp_path / "folder").mkdir()
     for texts in ("story.txt", ["a", "story.txt"], str(tmp_path / "story.txt")):
         with pytest.raises(InputError, match=r"names a file.*Path\('.*story.txt'\).*text="):
-            surprisal(texts, Scripted())
-    assert surprisal(["folder", "story.text"], Scripted())["word"] == ["folder", "story.text"]
-    assert surprisal(Text("story.txt"), Scripted())["word"] == ["story.txt"]
-    assert surprisal(Path("story.txt"), Scripted())["word"] == ["Go", "on.", "Stop."]
+            surprisal(texts, scripted())
+    assert surprisal(["folder", "story.text"], scripted())["word"] == ["folder", "story.text"]
+    assert surprisal(Text("story.txt"), scripted())["word"] == ["story.txt"]
+    assert surprisal(Path("story.txt"), scripted())["word"] == ["Go", "on.", "Stop."]
 
 
 def test_several_paths_are_read_with_the_file_of_each_row(tmp_path: Path) -> None:
     paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for path in paths:
         path.write_text("Go.\n")
-    assert surprisal(paths, Scripted())["file"] == list(map(str, paths))
+    assert surprisal(paths, scripted())["file"] == list(map(str, paths))
     with pytest.raises(InputError, match=r"text 2: .*Path"):
-        surprisal(["Go.", paths[0]], Scripted())
+        surprisal(["Go.", paths[0]], scripted())
 
 
-class Sentencewise(Scripted):
-    """A model that was trained on single sentences; each text begins with a bit more."""
+def sentence_scored(text: str) -> Scored:
+    """One bit per letter, and one for the beginning of the text."""
+    scored = scripted().scored(text)
+    first, *rest = scored.logprobs
+    return replace(scored, logprobs=((first or 0) - math.log(2), *rest))
 
-    id = "scripted/sentences"
+
+class SentenceScorer(FakeScorer):
+    """A model that was trained on single sentences."""
+
     training_context = "sentence"
 
-    def _one(self, text: str) -> Scored:
-        scored = super()._one(text)
-        first, *rest = scored.logprobs
-        return replace(scored, logprobs=((first or 0) - math.log(2), *rest))
+    def __init__(self) -> None:
+        super().__init__(sentence_scored, "scripted/sentences")
 
 
 def test_a_model_trained_on_sentences_reads_each_alone_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "wug"):
-        by_default = surprisal(["Go on. Stop."], Sentencewise(), entropy=False)
+        by_default = surprisal(["Go on. Stop."], SentenceScorer(), entropy=False)
     assert by_default["surprisal"] == [3.0, 3.0, 6.0]
     (record,) = [record.message for record in caplog.records]
     assert record == (
@@ -487,15 +446,19 @@ def test_a_model_trained_on_sentences_reads_each_alone_and_says_so(caplog: pytes
     )
     caplog.clear()
     with caplog.at_level(logging.WARNING, "wug"):
-        assert surprisal("Go on. Stop.", Sentencewise(), context="text", entropy=False)["surprisal"] == [3.0, 3.0, 5.0]
-        assert surprisal("Go on. Stop.", Sentencewise(), context="sentence", entropy=False) == by_default
-        surprisal(["Go on.", "Stop."], Sentencewise(), entropy=False)  # a sentence each: no difference
+        assert surprisal("Go on. Stop.", SentenceScorer(), context="text", entropy=False)["surprisal"] == [
+            3.0,
+            3.0,
+            5.0,
+        ]
+        assert surprisal("Go on. Stop.", SentenceScorer(), context="sentence", entropy=False) == by_default
+        surprisal(["Go on.", "Stop."], SentenceScorer(), entropy=False)  # a sentence each: no difference
     assert not caplog.records
 
 
 def test_windows_that_a_model_does_not_have_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "wug"):
-        surprisal("a", Scripted(), window=5, entropy=False)
+        surprisal("a", scripted(), window=5, entropy=False)
     assert [record.message for record in caplog.records] == [
         "window and stride do not apply to scripted/one, which reads each text in one pass"
     ]
@@ -505,19 +468,18 @@ def test_a_model_is_released_before_the_next_one_is_scored() -> None:
     import gc
     import weakref
 
-    alive: list[weakref.ref[Scripted]] = []
+    alive: list[weakref.ref[FakeScorer]] = []
 
-    class Last(Doubled):
-        def score(self, requests: list[Request]) -> list[Scored]:
-            gc.collect()
-            assert alive[0]() is None
-            return super().score(requests)
+    def scored(text: str) -> Scored:
+        gc.collect()
+        assert alive[0]() is None
+        return letter_scores()(text)
 
-    def opened() -> Iterator[Scripted]:
-        first = Scripted()
+    def opened() -> Iterator[FakeScorer]:
+        first = scripted()
         alive.append(weakref.ref(first))
         yield first
         del first
-        yield Last()
+        yield FakeScorer(scored)
 
     assert len(surprisal("Go", opened(), entropy=False)) == 2

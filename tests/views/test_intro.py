@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-
 import pytest
 
 from evaluating import cached
+from fake_models import FakeGenerator, FakeScorer, letter_scores
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.opening import builtin_suites, open_suites
 from wug.results.queries import rows_of
-from wug.types import Request, Scored, Token
 from wug.views.family_views import items_of
 from wug.views.intro import intro_of
 
@@ -24,34 +20,9 @@ OWN_QUESTIONS = {
 }
 
 
-@dataclass
-class Model:
-    """What every model has."""
-
-    id: str = "standin/a@0"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 1000
-
-
-class ShortWords(Model):
-    """A model to which longer words are less probable."""
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        words = [re.finditer(r"\S+", request.text) for request in requests]
-        tokens = [[Token(word[0], *word.span(), -len(word[0]) / 7) for word in found] for found in words]
-        return [Scored.of(request.text, scored) for request, scored in zip(requests, tokens, strict=True)]
-
-
-class Echo(Model):
-    """A model that generates the source."""
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return list(sources)
-
-
 def question(name: str) -> str:
     (suite,) = open_suites(name)
-    model = ShortWords() if suite.needs == "scores" else Echo()
+    model = FakeScorer(letter_scores(1 / 7)) if suite.needs == "scores" else FakeGenerator(str)
     (result,) = evaluate([suite.sample(3)], cached(model))
     rows = rows_of(result)
     return intro_of(result, rows, items_of(result, rows)).question

@@ -26,6 +26,7 @@ from starlette.testclient import TestClient
 import sample_results
 from case_selection import share
 from command_line import wug
+from fake_models import FakeGenerator, FakeScorer, word_scores
 from html_helpers import classed, elements, words
 from wug import formatting, stats
 from wug.evaluation.evaluate import build_result
@@ -39,7 +40,7 @@ from wug.results.queries import table_of
 from wug.results.store import Store
 from wug.rows import Rows
 from wug.tables import table_text
-from wug.types import Estimate, Metric, Outcome, Request, Result, Scored, Signature, Token
+from wug.types import Estimate, Metric, Outcome, Result, Signature
 from wug.views import comparison as comparisons
 from wug.views import terminal
 from wug.views.family_views import computed_parts, items_of, parts_of, sampled_groups
@@ -192,27 +193,11 @@ def runs(folder: Path) -> Result:
         for name, texts in (("test.src", lines), ("test.tgt", [answer(line) for line in lines])):
             (folder / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         [suite] = pcfgset.read(folder, {})
-        stand_in = _Answers({line: "Z1" if line in wrong else answer(line) for line in lines})
+        stand_in = FakeGenerator(lambda line: "Z1" if line in wrong else answer(line))
         return build_result(suite, model, f"wug:0|suite:test|model:{model}", suite.run(stand_in))
 
     [mean] = averages([answered(["copy A1 B2"], "a"), answered(["copy A1 B2", "repeat A1 B2"], "b")])
     return mean
-
-
-@dataclass
-class _Answers:
-    """A generator with given answers."""
-
-    answers: Mapping[str, str]
-    id: str = "toy/given"
-    chunk: int = 10
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return {}
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return [self.answers[source] for source in sources]
 
 
 def types(folder: Path) -> Result:
@@ -263,34 +248,8 @@ def chosen(folder: Path) -> Result:
         encoding="utf-8",
     )
     [suite] = choices.read(path, {})
-    model = _Words({"a": -1.5, "b": -2.25, "c": -3.0, "d": -1.5, "e": None})
+    model = FakeScorer(word_scores({"a": -1.5, "b": -2.25, "c": -3.0, "d": -1.5, "e": None}))
     return build_result(suite, sample_results.MODEL, "wug:0|suite:choices", suite.run(model))
-
-
-@dataclass
-class _Words:
-    """A scorer with the log-probability of each word."""
-
-    logprobs: Mapping[str, float | None]
-    id: str = "toy/words"
-    chunk: int = 10
-    ordered: bool = False
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return {}
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [
-            Scored.of(
-                request.text,
-                [
-                    Token(found.group(), *found.span(), self.logprobs.get(found.group(), -1.0))
-                    for found in re.finditer(r"\S+", request.text)
-                ],
-            )
-            for request in requests
-        ]
 
 
 MADE: dict[str, Callable[[Path], Result]] = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_line import wug
+from fake_models import FakeScorer, word_scores
 from wug.errors import InputError, SuiteError
 from wug.evaluation.evaluate import build_result
 from wug.evaluation.opening import check_file, family_of, open_suites
@@ -19,35 +19,16 @@ from wug.families import choices
 from wug.families.choices.items import Candidate
 from wug.families.choices.suite import ChoicesSuite
 from wug.results.queries import table_of
-from wug.types import Estimate, Request, Result, Scored, Suite, Token
+from wug.types import Estimate, Result, Suite
 from wug.views.family_views import items_of
 from wug.views.text import item_lines
 
 CONTEXT = "Ann has a cup in"
 
 
-@dataclass
-class Words:
-    """A scorer that knows each word's log-probability: that of a context's are far higher than any option's."""
-
-    logprobs: Mapping[str, float | None] = field(default_factory=dict)
-    chunk: int = 3
-    id: str = "words"
-    options: Mapping[str, str] = field(default_factory=dict)
-    ordered: bool = False
-    asked: list[Request] = field(default_factory=list)
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        self.asked += requests
-        return [self._scored(request.text) for request in requests]
-
-    def _scored(self, text: str) -> Scored:
-        tokens, at = [], 0
-        for word in text.split():
-            at = text.index(word, at)
-            tokens.append(Token(word, at, at + len(word), self.logprobs.get(word, -100.0)))
-            at += len(word)
-        return Scored.of(text, tokens)
+def words(logprobs: Mapping[str, float | None] | None = None) -> FakeScorer:
+    """A model to which all other words, such as those of contexts, are much less probable."""
+    return FakeScorer(word_scores(logprobs, other=-100.0), "words")
 
 
 def jsonl(folder: Path, *rows: Mapping[str, Any], name: str = "items.jsonl") -> Path:
@@ -67,7 +48,7 @@ def only(suites: Sequence[Suite]) -> ChoicesSuite:
     return suite
 
 
-def run(path: Path, model: Words, **options: str) -> Result:
+def run(path: Path, model: FakeScorer, **options: str) -> Result:
     (suite,) = choices.read(path, options)
     return build_result(suite, "words", "wug:0", suite.run(model))
 
@@ -82,9 +63,9 @@ def estimate(result: Result, metric: str, group: str = "all") -> Estimate:
 
 def test_the_score_is_that_of_the_option_and_the_context_is_given(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("her hand", "my hand"))
-    model = Words({"her": -2.0, "my": -3.0, "hand": -1.0})
+    model = words({"her": -2.0, "my": -3.0, "hand": -1.0})
     result = run(path, model)
-    assert [one.text[slice(*one.span)] for one in model.asked if one.span] == ["her hand", "my hand"]
+    assert [one.text[slice(*one.span)] for one in model.requests if one.span] == ["her hand", "my hand"]
     [outcome] = result.outcomes
     assert outcome.detail == {
         "context": CONTEXT, "options": [" her hand", " my hand"], "right": 1, "logprobs": [-3.0, -4.0],
@@ -104,7 +85,7 @@ def test_the_score_is_that_of_the_option_and_the_context_is_given(tmp_path: Path
     ],
 )
 def test_scores_can_be_normalised(tmp_path: Path, normalise: str, scores: list[float]) -> None:
-    result = run(jsonl(tmp_path, row("ä b", "cd")), Words({"ä": -2.0, "b": -3.0, "cd": -4.0}), normalise=normalise)
+    result = run(jsonl(tmp_path, row("ä b", "cd")), words({"ä": -2.0, "b": -3.0, "cd": -4.0}), normalise=normalise)
     [outcome] = result.outcomes
     assert outcome.detail.get("scores", outcome.detail["logprobs"]) == scores
     assert outcome.value is (scores[0] > scores[1])
@@ -112,17 +93,17 @@ def test_scores_can_be_normalised(tmp_path: Path, normalise: str, scores: list[f
 
 def test_chance_is_the_mean_of_one_over_the_options_in_each_group_too(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("a", "b", type="two"), row("a", "b", "c", "d", type="four"), row("a", "b", type="two"))
-    result = run(path, Words({"a": -1.0}))
+    result = run(path, words({"a": -1.0}))
     assert estimate(result, "chance").value == pytest.approx((1 / 2 + 1 / 4 + 1 / 2) / 3)
     assert estimate(result, "chance", "type=two").value == 0.5
     assert estimate(result, "chance", "type=four").value == 0.25
-    same = run(jsonl(tmp_path, row("a", "b", type="x"), row("a", "b", type="y")), Words({"a": -1.0}))
+    same = run(jsonl(tmp_path, row("a", "b", type="x"), row("a", "b", type="y")), words({"a": -1.0}))
     assert [(one.group, one.value) for one in same.estimates if one.metric == "chance"] == [("all", 0.5)]
 
 
 def test_a_tie_is_no_success_and_counted_apart(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("a", "b"), row("a", "c"), row("d", "a", "b"))
-    result = run(path, Words({"a": -1.0, "b": -1.0, "c": -2.0, "d": -3.0}))
+    result = run(path, words({"a": -1.0, "b": -1.0, "c": -2.0, "d": -3.0}))
     # The third is no tie: two wrong options have the highest score, and the right one has not.
     assert [one.value for one in result.outcomes] == [False, True, False]
     assert estimate(result, "ties").value == pytest.approx(1 / 3)
@@ -131,16 +112,16 @@ def test_a_tie_is_no_success_and_counted_apart(tmp_path: Path) -> None:
 
 def test_an_item_whose_option_begins_inside_a_token_is_not_judged(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("able", "happy", context="She is un"), row("able", "happy"))
-    result = run(path, Words({"able": -1.0}), join="none")
+    result = run(path, words({"able": -1.0}), join="none")
     assert [one.value for one in result.outcomes] == [None, None]
     assert result.warnings == (
         "2 of 2 items not judged: a token spans the end of the context and the beginning of an option",
     )
-    assert estimate(run(path, Words({"able": -1.0})), "accuracy").value == 1.0
+    assert estimate(run(path, words({"able": -1.0})), "accuracy").value == 1.0
 
 
 def test_an_option_without_a_log_probability_is_not_judged(tmp_path: Path) -> None:
-    result = run(jsonl(tmp_path, row("a", "b", context=""), row("a c", "b c")), Words({"a": None, "c": -1.0}))
+    result = run(jsonl(tmp_path, row("a", "b", context=""), row("a c", "b c")), words({"a": None, "c": -1.0}))
     assert [one.value for one in result.outcomes] == [None, True]
     assert result.warnings == (
         "1 of 2 items not judged: the model gives no log-probability for an option",
@@ -150,14 +131,8 @@ def test_an_option_without_a_log_probability_is_not_judged(tmp_path: Path) -> No
 
 
 def test_an_item_with_an_option_without_tokens_is_excluded_and_counted(tmp_path: Path) -> None:
-    class Latin(Words):
-        """A scorer whose tokenizer drops every word that is not ASCII."""
-
-        def _scored(self, text: str) -> Scored:
-            return Scored.of(text, [token for token in super()._scored(text).tokens if token.text.isascii()])
-
     path = jsonl(tmp_path, row("a", "b"), row("猫", "b"), row("a", "猫 b"))
-    result = run(path, Latin({"a": -1.0}))
+    result = run(path, FakeScorer(word_scores({"a": -1.0}, -100.0, "[!-~]+")))
     assert [one.value for one in result.outcomes] == [True, None, None]
     assert result.warnings == ("2 of 3 items not judged: no token begins where an option does",)
     assert result.n == estimate(result, "accuracy").n == estimate(result, "chance").n == 1
@@ -166,9 +141,9 @@ def test_an_item_with_an_option_without_tokens_is_excluded_and_counted(tmp_path:
 def test_the_questions_up_front_are_those_that_a_run_asks(tmp_path: Path) -> None:
     path = jsonl(tmp_path, *(row("a", "b", *"cde"[: number % 3]) for number in range(10)))
     (suite,) = choices.read(path, {})
-    model = Words()
+    model = words()
     list(suite.run(model))
-    assert model.asked == list(suite.requests())
+    assert model.requests == list(suite.requests())
     some = suite.sample(4)
     assert (len(some), some.options["limit"]) == (4, "4")
 
@@ -222,7 +197,7 @@ def test_ewok_can_compare_the_targets_of_a_context(tmp_path: Path) -> None:
 def test_the_two_items_of_a_row_are_one_unit_and_both_must_hold(tmp_path: Path) -> None:
     path = jsonl(tmp_path, *[EWOK] * 4)
     # "easy" and "hard" are as probable in both contexts: four items tie; of no row both are right.
-    result = run(path, Words())
+    result = run(path, words())
     assert estimate(result, "ties").value == 1.0
     assert estimate(result, "both").value == 0.0
     accuracy = estimate(result, "accuracy")
@@ -355,7 +330,7 @@ def test_oddities_are_counted(tmp_path: Path) -> None:
 
 
 def test_an_item_shows_every_option_with_its_score_and_marks_the_chosen_one(tmp_path: Path) -> None:
-    result = run(jsonl(tmp_path, row("her hand", "my hand", "a bag")), Words({"her": -9.0, "a": -1.0}))
+    result = run(jsonl(tmp_path, row("her hand", "my hand", "a bag")), words({"her": -9.0, "a": -1.0}))
     rows = table_of(result.outcomes)
     items = items_of(result, rows)
     item = items.show(rows.at(0), rows.same_item(rows.at(0)))
@@ -368,7 +343,7 @@ def test_an_item_shows_every_option_with_its_score_and_marks_the_chosen_one(tmp_
 
 
 def test_contexts_that_differ_are_shown_with_their_options(tmp_path: Path) -> None:
-    result = run(jsonl(tmp_path, COMPS), Words({}))
+    result = run(jsonl(tmp_path, COMPS), words({}))
     rows = table_of(result.outcomes)
     item = items_of(result, rows).show(rows.at(0), ())
     assert list(item_lines(item)) == ["right  [+A dog+] can bark.  −288.54", "other  [-A cat-] can bark.  −288.54"]

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from fake_models import FakeGenerator
 from wug.errors import ModelError
 from wug.evaluation.evaluate import build_result
 from wug.families import cogs
 from wug.families.cogs import OPTIONS
 from wug.families.cogs.read import GENERALISATIONS, SLOG_TYPES
 from wug.families.cogs.suite import CogsSuite
-from wug.types import Estimate, Outcome
+from wug.types import Answer, Estimate, Outcome
 
 LINES = (
     "Emma napped .\tnap . agent ( x _ 1 , Emma )\tprim_to_subj_proper",
     "A cat napped .\tcat ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )\tcp_recursion",
 )
-
-
-@dataclass(frozen=True)
-class Parrot:
-    """A model that knows its answers."""
-
-    answers: Mapping[str, str]
-    id: str = "parrot"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 10
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return [self.answers[source] for source in sources if source in self.answers]
 
 
 @pytest.fixture
@@ -54,7 +41,7 @@ def test_a_model_is_judged_by_its_answers(suite: CogsSuite) -> None:
         "Emma napped .": "nap . agent ( x _ 1 , Emma )",
         "A cat napped .": "cat ( x _ 4 ) AND nap . agent ( x _ 2 , x _ 4 )\n",
     }
-    rows = list(suite.run(Parrot(answers)))
+    rows = list(suite.run(FakeGenerator(answers.__getitem__)))
     outcomes = [(row.item, row.metric, row.value) for row in rows if isinstance(row, Outcome)]
     assert outcomes == [
         ("1", "exact_match", True),
@@ -66,8 +53,12 @@ def test_a_model_is_judged_by_its_answers(suite: CogsSuite) -> None:
 
 
 def test_an_answer_too_few_is_an_error(suite: CogsSuite) -> None:
-    with pytest.raises(ModelError, match="parrot gave 1 answers to 2 sources"):
-        list(suite.run(Parrot({"Emma napped .": "Emma"})))
+    class Short(FakeGenerator):
+        def generate(self, sources: Sequence[str]) -> list[str | Answer]:
+            return super().generate(sources)[:-1]
+
+    with pytest.raises(ModelError, match="fake/generator@1 gave 1 answers to 2 sources"):
+        list(suite.run(Short(str)))
 
 
 def test_a_suite_can_be_cut_short_and_says_so(suite: CogsSuite) -> None:
@@ -110,7 +101,7 @@ def test_types_stand_in_the_order_of_the_paper_whether_lines_are_judged_one_by_o
     forms = ("cat ( x _ 1 )\tcp_recursion", "cat ( x _ 1 )\tsubj_to_obj_common", "cat ( x _ 1 )\tpp_recursion")
     (tmp_path / "gen.tsv").write_text("\n".join(f"A cat {n}\t{form}" for n, form in enumerate(forms)))
     (suite,) = cogs.read(tmp_path / "gen.tsv", {"bleu": "no"})
-    rows = suite.run(Parrot({f"A cat {n}": "cat" for n in range(3)}))
+    rows = suite.run(FakeGenerator(lambda source: "cat"))
     found = build_result(suite, "parrot", "", rows).estimates
     for metric in ("exact_match", "well_formed"):  # made of the lines' outcomes; given by the suite
         groups = [one.group for one in found if one.metric == metric]

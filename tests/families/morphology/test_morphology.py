@@ -8,15 +8,15 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import pytest
 
 import tiny_chat
 from command_line import refused, wug
 from evaluating import cached
+from fake_models import FakeGenerator, FakeScorer, text_scores, word_scores
 from tiny import save_causal
 from wug.errors import InputError, ModelError, SuiteError
 from wug.evaluation.evaluate import build_result, evaluate
@@ -27,7 +27,7 @@ from wug.families.morphology.item import Form, WugItem
 from wug.families.morphology.suite import MorphologySuite, first_word
 from wug.results.queries import table_of
 from wug.rows import Filter
-from wug.types import Estimate, Request, Result, Scored, Token
+from wug.types import Estimate, Request, Result, Scored
 from wug.views.chance import result_chance
 from wug.views.family_views import computed_parts, items_of, parts_of
 from wug.views.intro import intro_of
@@ -47,44 +47,16 @@ def write(folder: Path, text: str, name: str = "nonce.csv") -> Path:
     return path
 
 
-@dataclass
-class WordScorer:
-    """A scorer with a log-probability for each word; all other words have -1."""
-
-    logprobs: Mapping[str, float | None]
-    id: str = "words/toy@1"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 1_000
-    ordered: bool = False
-    returns: Literal["scores", "text"] = "scores"
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        found = []
-        for request in requests:
-            tokens = [
-                Token(match[0], match.start(), match.end(), self.logprobs.get(match[0], -1.0))
-                for match in re.finditer(r"[\w']+|\.", request.text)
-            ]
-            found.append(Scored.of(request.text, tokens))
-        return found
+def word_scorer(logprobs: Mapping[str, float | None] | None = None, **fields: Any) -> FakeScorer:
+    return FakeScorer(word_scores(logprobs, pattern=r"[\w']+|\."), **fields)
 
 
-@dataclass
-class Writer:
-    """A generator with one answer for each lemma in a question."""
-
-    answers: Mapping[str, str]
-    id: str = "writer/toy@1"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 1_000
-    returns: Literal["scores", "text"] = "text"
-
-    def generate(self, sources: Sequence[object]) -> list[str]:
-        texts = [str(getattr(source, "text", source)) for source in sources]
-        return [next((answer for lemma, answer in self.answers.items() if lemma in text), "") for text in texts]
+def writer(answers: Mapping[str, str]) -> FakeGenerator:
+    """One answer for each lemma in a question."""
+    return FakeGenerator(lambda text: next((answer for lemma, answer in answers.items() if lemma in text), ""))
 
 
-def run(path: Path, model: WordScorer | Writer, **options: str) -> Result:
+def run(path: Path, model: FakeScorer | FakeGenerator, **options: str) -> Result:
     (suite,) = morphology.read(path, options)
     suite = suite.for_model(model)
     return build_result(suite, model.id, "wug:0", suite.run(model))
@@ -107,7 +79,7 @@ def test_the_score_of_a_form_is_that_of_the_form_and_the_full_stop_given_its_car
     assert first.text == "They like to zib. Yesterday they zibbed."
     assert first.span is not None
     assert first.text[slice(*first.span)] == "zibbed."
-    model = WordScorer({"zibbed": -2.0, "zab": -5.0, "splinged": -4.0, "splung": -3.0})
+    model = word_scorer({"zibbed": -2.0, "zab": -5.0, "splinged": -4.0, "splung": -3.0})
     result = run(path, model, prior="none")
     assert [row.detail["scores"] for row in result.outcomes if "scores" in row.detail] == [[-3.0, -6.0], [-5.0, -4.0]]
     assert estimate(result, "preference_accuracy").value == 1.0
@@ -117,7 +89,7 @@ def test_the_score_of_a_form_is_that_of_the_form_and_the_full_stop_given_its_car
 
 def test_a_masked_model_is_asked_for_the_form_alone(tmp_path: Path) -> None:
     (suite,) = morphology.read(write(tmp_path, TABLE), {})
-    adapted = suite.for_model(WordScorer({}, id="masked/toy@1"))
+    adapted = suite.for_model(word_scorer(id="masked/toy@1"))
     first = adapted.requests()[0]
     assert isinstance(first, Request)
     assert first.span is not None
@@ -129,7 +101,7 @@ def test_an_encoder_decoder_reads_lemma_and_tags(tmp_path: Path) -> None:
         tmp_path, "f l ɪ n k\tf l ʌ n k\tV;PST;1;SG\t3.5\nf l ɪ n k\tf l ɪ n k t\tV;PST;1;SG\t4\n", "eng.x.dev"
     )
     (suite,) = morphology.read(path, {})
-    adapted = suite.for_model(WordScorer({}, options={"score": "source"}))
+    adapted = suite.for_model(word_scorer(options={"score": "source"}))
     assert list(adapted.requests()) == [
         Request("f l ʌ n k", source="f l ɪ n k V PST 1 SG"),
         Request("f l ɪ n k t", source="f l ɪ n k V PST 1 SG"),
@@ -137,15 +109,9 @@ def test_an_encoder_decoder_reads_lemma_and_tags(tmp_path: Path) -> None:
 
 
 def test_scores_relative_to_a_neutral_carrier_are_reported_besides(tmp_path: Path) -> None:
-    class Prefix(WordScorer):
-        def score(self, requests: Sequence[Request]) -> list[Scored]:
-            neutral = {"zibbed": -9.0}
-            return [
-                WordScorer(neutral if one.text.startswith("The word") else self.logprobs).score([one])[0]
-                for one in requests
-            ]
-
-    model = Prefix({"zibbed": -6.0, "zab": -5.0, "splinged": -4.0, "splung": -3.0})
+    neutral = word_scorer({"zibbed": -9.0})
+    carrier = word_scorer({"zibbed": -6.0, "zab": -5.0, "splinged": -4.0, "splung": -3.0})
+    model = FakeScorer(lambda text: (neutral if text.startswith("The word") else carrier).scored(text))
     result = run(write(tmp_path, TABLE), model)
     assert estimate(result, "preference_accuracy").value == 0.5
     # zibbed is 3 nats more probable than in the neutral carrier, zab 4 less
@@ -156,7 +122,7 @@ def test_scores_relative_to_a_neutral_carrier_are_reported_besides(tmp_path: Pat
 
 @pytest.mark.parametrize(("normalise", "scores"), [("token", [-1.5, -3.0]), ("character", [-3 / 7, -6 / 4])])
 def test_scores_can_be_normalised(tmp_path: Path, normalise: str, scores: list[float]) -> None:
-    model = WordScorer({"zibbed": -2.0, "zab": -5.0})
+    model = word_scorer({"zibbed": -2.0, "zab": -5.0})
     result = run(write(tmp_path, TABLE), model, normalise=normalise, prior="none")
     assert result.outcomes[0].detail["scores"] == pytest.approx(scores)
 
@@ -193,11 +159,11 @@ def test_causal_scores_equal_a_plain_loop(tmp_path: Path) -> None:
 def test_a_model_that_writes_is_asked_for_an_answer_without_a_list(tmp_path: Path) -> None:
     path = write(tmp_path, TABLE)
     (suite,) = morphology.read(path, {})
-    writer = Writer({"zib": "zibbed.", "spling": "It is splinged"})
-    questions = [source.text for source in suite.for_model(writer).requests()]
+    model = writer({"zib": "zibbed.", "spling": "It is splinged"})
+    questions = [source.text for source in suite.for_model(model).requests()]
     assert "zibbed" not in " ".join(questions)
     assert questions[0].endswith("They like to zib. Yesterday they ___.")
-    result = run(path, writer)
+    result = run(path, model)
     assert estimate(result, "exact_match@1").value == 0.5  # people prefer splung
     assert estimate(result, "exact_match@3").value == 1.0
     assert estimate(result, "regular_rate").value == 1.0
@@ -292,11 +258,11 @@ def test_a_chat_without_a_template_and_a_template_without_a_chat_are_refused(
 
 def test_a_model_that_reads_no_chat_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="reads no chat"):
-        run(write(tmp_path, TABLE), WordScorer({}), chat="score")
+        run(write(tmp_path, TABLE), word_scorer(), chat="score")
 
 
 def test_unknown_tokens_and_real_words_are_reported(tmp_path: Path) -> None:
-    class Unknown(WordScorer):
+    class Unknown(FakeScorer):
         def score(self, requests: Sequence[Request]) -> list[Scored]:
             return [
                 Scored(one.text, (0, one.span[0]), (one.span[0], len(one.text)), (-1.0, -2.0), ("x", "<unk>"))
@@ -305,13 +271,13 @@ def test_unknown_tokens_and_real_words_are_reported(tmp_path: Path) -> None:
             ]
 
     lexicon = write(tmp_path, "zab\nhouse\n", "words.txt")
-    result = run(write(tmp_path, TABLE), Unknown({}), lexicon=str(lexicon))
+    result = run(write(tmp_path, TABLE), Unknown(), lexicon=str(lexicon))
     assert any("100% of the tokens of the forms are bytes or unknown" in text for text in result.warnings)
     assert "1 of the forms are words of the lexicon: zab" in result.warnings
 
 
 def test_a_form_without_a_log_probability_leaves_its_item_out(tmp_path: Path) -> None:
-    result = run(write(tmp_path, TABLE), WordScorer({"zab": None}))
+    result = run(write(tmp_path, TABLE), word_scorer({"zab": None}))
     assert [row.value for row in result.outcomes if row.detail.get("lemma") == "zib"] == [None]
 
 
@@ -332,13 +298,13 @@ def test_a_table_in_ipa_may_have_spellings(tmp_path: Path) -> None:
 
 def test_ties_of_the_model_are_errors_and_ties_of_people_are_left_out(tmp_path: Path) -> None:
     path = write(tmp_path, TABLE.replace("splung,irregular,past,eng,5", "splung,irregular,past,eng,3"))
-    result = run(path, WordScorer({}), prior="none")
+    result = run(path, word_scorer(), prior="none")
     assert [row.value for row in result.outcomes if row.metric == "preference_accuracy"] == [False, None]
     assert "1 of 2 items left out of the accuracy: people rate several forms highest" in result.warnings
 
 
 def test_accuracy_can_be_weighted_by_frequency(tmp_path: Path) -> None:
-    model = WordScorer({"zab": -9.0, "splung": -9.0})
+    model = word_scorer({"zab": -9.0, "splung": -9.0})
     result = run(write(tmp_path, TABLE), model, by="token", prior="none")
     assert estimate(result, "preference_accuracy").value == 0.5
     assert estimate(result, "preference_accuracy:token").value == pytest.approx(0.1)
@@ -357,19 +323,13 @@ def test_ratings_at_a_bound_have_no_aic_and_say_so(tmp_path: Path) -> None:
 def test_babylm_files_compare_proportions(tmp_path: Path) -> None:
     rows = [("a good", "a bad", 0.9), ("b good", "b bad", 0.2), ("c good", "c bad", 0.6), ("d good", "d bad", 0.4)]
     lines = (json.dumps({"sentences": f"{one}\t{other}", "ratio": ratio}) + "\n" for one, other, ratio in rows)
-    model = WordScorer({"a": -1.0, "good": -1.0, "bad": -2.0})
+    model = word_scorer({"a": -1.0, "good": -1.0, "bad": -2.0})
     result = run(write(tmp_path, "".join(lines), "wug_adj.jsonl"), model)
     assert not [one for one in result.estimates if one.metric == "human_ratio_spearman"]  # all choices are equal
 
-    class First(WordScorer):
-        def score(self, requests: Sequence[Request]) -> list[Scored]:
-            liking = {"a": -1.0, "b": -4.0, "c": -2.0, "d": -3.0}
-            values = [liking[one.text[0]] if one.text.endswith("good") else -2.5 for one in requests]
-            return [
-                Scored(one.text, (0,), (len(one.text),), (value,)) for one, value in zip(requests, values, strict=True)
-            ]
-
-    found = estimate(run(tmp_path / "wug_adj.jsonl", First({})), "human_ratio_spearman")
+    liking = {"a": -1.0, "b": -4.0, "c": -2.0, "d": -3.0}
+    model = FakeScorer(text_scores(lambda text: liking[text[0]] if text.endswith("good") else -2.5))
+    found = estimate(run(tmp_path / "wug_adj.jsonl", model), "human_ratio_spearman")
     assert found.value == pytest.approx(1.0)
     assert found.n == 4
 
@@ -577,7 +537,7 @@ def test_a_task_that_a_language_does_not_have_is_refused(tmp_path: Path) -> None
 
 
 def test_the_page_has_the_sentence_the_forms_with_bars_and_the_choices_of_people(tmp_path: Path) -> None:
-    result = run(write(tmp_path, TABLE), WordScorer({"zibbed": -2.0, "zab": -2.0 - math.log(3)}), prior="none")
+    result = run(write(tmp_path, TABLE), word_scorer({"zibbed": -2.0, "zab": -2.0 - math.log(3)}), prior="none")
     rows = table_of(result.outcomes)
     shown = items_of(result, rows)
     placed = next(iter(rows.each(Filter("preference_accuracy"))))
@@ -591,7 +551,7 @@ def test_the_page_has_the_sentence_the_forms_with_bars_and_the_choices_of_people
 
 
 def test_an_answer_is_shown_with_what_people_say(tmp_path: Path) -> None:
-    result = run(write(tmp_path, TABLE), Writer({"zib": "zub", "spling": "splung"}))
+    result = run(write(tmp_path, TABLE), writer({"zib": "zub", "spling": "splung"}))
     rows = table_of(result.outcomes)
     placed = next(iter(rows.each(Filter("exact_match@1"))))
     text = "\n".join(item_lines(items_of(result, rows).show(placed, [placed])))
@@ -601,7 +561,7 @@ def test_an_answer_is_shown_with_what_people_say(tmp_path: Path) -> None:
 
 def test_the_page_opens_with_the_task_both_sentences_and_the_chance_level(tmp_path: Path) -> None:
     table = "lemma,form,type,task,language\nzib,zibbed,regular,past,eng\nzib,zab,irregular,past,eng\n"
-    result = run(write(tmp_path, table), WordScorer({"zibbed": -3.0, "zab": -2.0}), prior="none")
+    result = run(write(tmp_path, table), word_scorer({"zibbed": -3.0, "zab": -2.0}), prior="none")
     rows = table_of(result.outcomes)
     intro = intro_of(result, rows, items_of(result, rows))
     assert intro.question == "Does the model form the past tense of new verbs?"

@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from fake_models import FakeScorer, letter_scores
 from wug.errors import InputError
 from wug.evaluation.opening import check_file
 from wug.families import pairs
-from wug.types import Outcome, Request, Scored
+from wug.types import Outcome
 
 
-class Letters:
-    """Every word has the log-probability of minus its length."""
-
-    id, chunk, ordered = "letters/x", 10, False
-    options: Mapping[str, str] = {}
-
-    def __init__(self) -> None:
-        self.asked: list[Request] = []
-
-    def score(self, requests: list[Request]) -> list[Scored]:
-        self.asked += requests
-        found = []
-        for request in requests:
-            starts, at = [], 0
-            for word in request.text.split():
-                starts.append(request.text.index(word, at))
-                at = starts[-1] + len(word)
-            ends = [start + len(word) for start, word in zip(starts, request.text.split(), strict=True)]
-            values = [float(start - end) for start, end in zip(starts, ends, strict=True)]
-            found.append(Scored(request.text, tuple(starts), tuple(ends), tuple(values)))
-        return found
-
-
-def outcomes(path: Path, **options: str) -> tuple[list[Outcome], Letters]:
-    model: Any = Letters()
+def outcomes(path: Path, **options: str) -> tuple[list[Outcome], FakeScorer]:
+    model = FakeScorer(letter_scores())
     (suite,) = pairs.read(path, options)
     return [row for row in suite.run(model) if isinstance(row, Outcome)], model
 
@@ -59,10 +35,10 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_the_context_is_asked_but_not_scored(path: Path) -> None:
     found, model = outcomes(path)
-    assert [request.text for request in model.asked] == [
+    assert [request.text for request in model.requests] == [
         "Who swims here? He does.", "Who swims here? He do it not.", "Yes.", "No thanks.",
     ]  # fmt: skip
-    assert all(request.span is None for request in model.asked)  # a masked model masks no whole sentence
+    assert all(request.span is None for request in model.requests)  # a masked model masks no whole sentence
     assert [row.detail["logprob_good"] for row in found] == [-7.0, -4.0]  # He does. = 2 + 5
     assert [row.detail["logprob_bad"] for row in found] == [-10.0, -9.0]  # He do it not. = 2 + 2 + 2 + 4
     assert found[0].detail["good"] == "He does."
@@ -82,7 +58,7 @@ def test_a_target_word_stands_behind_the_context(path: Path) -> None:
         encoding="utf-8",
     )
     found, model = outcomes(path, target="word")
-    first = model.asked[0]
+    first = model.requests[0]
     assert first.span is not None
     assert first.text[slice(*first.span)] == "does"
     assert found[0].detail["logprob_good"] == -5.0

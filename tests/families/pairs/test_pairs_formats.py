@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from fake_models import FakeScorer
 from wug.errors import InputError, SuiteError
 from wug.families import pairs
 from wug.families.pairs.formats import format_of
 from wug.families.pairs.suite import PairsSuite
 from wug.files import head
-from wug.types import Notice, Outcome, Request, Scored, Token
-
-
-@dataclass
-class Shorter:
-    """A scorer that gives a text -1 for each character: the shorter sentence wins."""
-
-    id: str = "shorter"
-    chunk: int = 4
-    ordered: bool = False
-    options: dict[str, str] = field(default_factory=dict)
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [
-            Scored.of(request.text, [Token(request.text, 0, len(request.text), -float(len(request.text)))])
-            for request in requests
-        ]
+from wug.types import Notice, Outcome
 
 
 def lines(*rows: object) -> str:
@@ -394,7 +378,7 @@ def test_a_file_of_each_format_is_recognised_and_read_and_judged(case: Case, tmp
     suite = read(path)
     assert told(suite) == case.pairs
     assert suite.items[0].groups == case.groups
-    outcomes = [row for row in suite.run(Shorter()) if isinstance(row, Outcome)]
+    outcomes = [row for row in suite.run(FakeScorer()) if isinstance(row, Outcome)]
     assert sum(outcome.value is True for outcome in outcomes) == case.right
     assert len({pair.item for pair in suite.items}) == len(suite.items)
 
@@ -409,7 +393,7 @@ def test_the_gap_of_gevalm_is_the_target(tmp_path: Path) -> None:
 
 def test_the_share_of_people_who_chose_the_good_sentence_travels_with_the_outcome(tmp_path: Path) -> None:
     case = next(case for case in CASES if case.format == "qfrblimp")
-    rows = list(read(written(tmp_path, case.path, case.text)).run(Shorter()))
+    rows = list(read(written(tmp_path, case.path, case.text)).run(FakeScorer()))
     assert [row.detail["human"] for row in rows if isinstance(row, Outcome)] == [pytest.approx(2 / 3), 1.0]
 
 
@@ -509,7 +493,7 @@ def test_crows_pairs_are_refused_because_no_sentence_is_right(tmp_path: Path) ->
 def test_identical_and_repeated_pairs_are_counted_and_said(tmp_path: Path) -> None:
     rows = ("A cat.,A cats.", "A cat.,A cats.", "It is.,It is.", "A cat.,A cats.")
     suite = read(written(tmp_path, "x.csv", lines("good_sentence,bad_sentence", *rows)))
-    said = [row.text for row in suite.run(Shorter()) if isinstance(row, Notice)]
+    said = [row.text for row in suite.run(FakeScorer()) if isinstance(row, Notice)]
     assert said == [
         "2 pairs are copies of others, and counted like them",
         "1 pair of identical sentences, counted as failures",

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from evaluating import cached
+from fake_models import FakeScorer
 from wug.evaluation.evaluate import evaluate
 from wug.families import pairs
 from wug.results.queries import table_of
-from wug.types import Request, Result, Scored, Token
+from wug.types import Result, Scored, Token
 from wug.views import terminal
 from wug.views.family_views import parts_of
 from wug.views.parts import EstimatesPart, Figure
 
 
-@dataclass
-class Fixed:
-    """A scorer that has a log-probability for each text, in two tokens."""
-
-    logprobs: dict[str, float]
-    id: str = "fixed"
-    chunk: int = 10
-    ordered: bool = False
-    options: dict[str, str] = field(default_factory=dict)
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [
-            Scored.of(
-                r.text, [Token("a", 0, 1, self.logprobs[r.text] / 2), Token("b", 1, 2, self.logprobs[r.text] / 2)]
-            )
-            for r in requests
-        ]
+def halves(logprob: float) -> list[Token]:
+    return [Token("a", 0, 1, logprob / 2), Token("b", 1, 2, logprob / 2)]
 
 
 def result_of(path: Path, logprobs: dict[str, float], **options: str) -> Result:
     (suite,) = pairs.read(path, options)
-    (result,) = evaluate([suite], cached(Fixed(logprobs)))
+    (result,) = evaluate([suite], cached(FakeScorer(lambda text: Scored.of(text, halves(logprobs[text])))))
     return result
 
 

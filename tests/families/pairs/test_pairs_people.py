@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from fake_models import FakeScorer, text_scores
 from wug.evaluation.evaluate import build_result
 from wug.families.correlations import correlation, ranks
 from wug.families.pairs.outcomes import HumanCorrelations
@@ -18,23 +18,9 @@ from wug.families.pairs.pair import Pair
 from wug.families.pairs.settings import PairsSettings
 from wug.families.pairs.suite import PairsSuite
 from wug.results.queries import table_of
-from wug.types import Estimate, Notice, Outcome, Request, Result, Scored
+from wug.types import Estimate, Notice, Outcome, Result
 from wug.views.family_views import computed_parts, parts_of
 from wug.views.parts import Figure
-
-
-@dataclass
-class Lengths:
-    """A scorer to which every text has the log-probability that is given for it, in one token."""
-
-    logprobs: Mapping[str, float]
-    chunk: int = 4
-    id: str = "given"
-    ordered: bool = False
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [Scored(one.text, (0,), (len(one.text),), (self.logprobs[one.text],)) for one in requests]
 
 
 def judged(margins: Sequence[float], human: Sequence[float | None]) -> Result:
@@ -42,7 +28,7 @@ def judged(margins: Sequence[float], human: Sequence[float | None]) -> Result:
     suite = PairsSuite("people", pairs, "0", settings=PairsSettings(), format="blimp")
     logprobs = {f"good {n}": -10.0 + margin for n, margin in enumerate(margins)}
     logprobs |= {f"bad {n}": -10.0 for n in range(len(margins))}
-    return build_result(suite, "given", "wug:0|suite:people", suite.run(Lengths(logprobs)))
+    return build_result(suite, "given", "wug:0|suite:people", suite.run(FakeScorer(text_scores(logprobs.__getitem__))))
 
 
 def numbers(result: Result) -> dict[str, Estimate]:

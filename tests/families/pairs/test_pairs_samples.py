@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fake_models import FakeScorer, text_scores
 from reference import reference
 from wug.families import pairs
 from wug.families.pairs.formats import format_of
 from wug.families.pairs.suite import PairsSuite
 from wug.files import head
-from wug.types import Notice, Outcome, Request, Scored, Token
+from wug.types import Notice, Outcome
 
 Sentences = list[tuple[str, str]]
 
@@ -23,19 +23,6 @@ Sentences = list[tuple[str, str]]
 def score(text: str) -> float:
     """A made-up log-probability that depends on every character and its place."""
     return -sum((ord(character) * (place + 3)) % 17 for place, character in enumerate(text)) / 7
-
-
-@dataclass
-class MadeUp:
-    """A scorer that gives those log-probabilities."""
-
-    id: str = "made up"
-    chunk: int = 100
-    ordered: bool = False
-    options: dict[str, str] = field(default_factory=dict)
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [Scored.of(r.text, [Token(r.text, 0, len(r.text), score(r.text))]) for r in requests]
 
 
 def lines(path: Path) -> list[str]:
@@ -109,7 +96,7 @@ SAMPLES: list[tuple[str, str, Callable[[Path], Sentences], dict[str, int], str |
 def judged(path: Path, **options: str) -> tuple[PairsSuite, list[Outcome], list[str]]:
     (suite,) = pairs.read(path, options)
     assert isinstance(suite, PairsSuite)
-    rows = list(suite.run(MadeUp()))
+    rows = list(suite.run(FakeScorer(text_scores(score))))
     return (
         suite,
         [row for row in rows if isinstance(row, Outcome)],

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import run_factory
+from fake_models import FakeScorer, word_scores
 from html_helpers import Seen, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import build_result
 from wug.families import pairs as family
@@ -26,36 +27,12 @@ from wug.results.queries import table_of
 from wug.results.reader import RunReader
 from wug.rows import Rows
 from wug.stats import estimates
-from wug.types import Estimate, Outcome, Request, Result, Scored, Signature
+from wug.types import Estimate, Outcome, Result, Signature
 from wug.views import charts
 from wug.views.family_views import computed_parts, sampled_groups
 from wug.views.parts import CountsPart, FactsPart, Figure, ItemView, LabelledText, LinesPart, ViewPart
 from wug.views.report import ReportedResult, render
 from wug.views.text_display import Piece
-
-
-@dataclass
-class Weights:
-    """A model for which a word costs what the table says, and one nat where it says nothing."""
-
-    costs: Mapping[str, float]
-    id: str = "toy/weights"
-    chunk: int = 100
-    ordered: bool = False
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return {}
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        found = []
-        for request in requests:
-            words = list(re.finditer(r"\S+", request.text))
-            costs = tuple(-self.costs.get(word.group(), 1.0) for word in words)
-            starts, ends = tuple(word.start() for word in words), tuple(word.end() for word in words)
-            found.append(Scored(request.text, starts, ends, costs))
-        return found
-
 
 BLIMP = [
     ("agreement_1", "agreement", "morphology", "The wugs swim.", "The wugs swims."),
@@ -73,7 +50,7 @@ def blimp(folder: Path, rows: Sequence[tuple[str, str, str, str, str]] = BLIMP, 
     path = folder / "blimp.jsonl"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     [suite] = family.read(path, options)
-    model = Weights({"swims.": 3.0, "sings.": 2.5})
+    model = FakeScorer(word_scores({"swims.": -3.0, "sings.": -2.5}), "toy/weights")
     return build_result(suite, model.id, "wug:0.1.0|suite:blimp|target:sentence|normalise:none", suite.run(model))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fake_models import FakeGenerator
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
+from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.localism import score_trace
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.models.oracle import Oracle
@@ -25,20 +27,9 @@ original\tappend echo A1 B2 , reverse C3 D4\tA1 B2 B2 D4 C3
 """
 
 
-class Replies:
-    """A model that answers from a table, and by the rules where that has nothing."""
-
-    id, chunk = "replies", 100
-    options: Mapping[str, str] = {}
-
-    def __init__(self, replies: dict[str, str] | None = None) -> None:
-        self.replies = replies or {}
-        self.calls: list[list[str]] = []
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        self.calls.append(list(sources))
-        right = Oracle("pcfgset").generate(sources)
-        return [self.replies.get(source, answer) for source, answer in zip(sources, right, strict=True)]
+def replies(table: Mapping[str, str] | None = None) -> FakeGenerator:
+    """Answers from a table, and by the rules if a source is not in it."""
+    return FakeGenerator(lambda source: (table or {}).get(source, answer(source)), "replies")
 
 
 def suite(folder: Path, text: str = FILE) -> PcfgSuite[Any]:
@@ -54,9 +45,9 @@ def outcomes(rows: Iterable[Row], metric: str = "consistency") -> list[Outcome]:
 
 
 def test_questions_go_level_by_level_with_whole_sources_in_the_first(tmp_path: Path) -> None:
-    model = Replies()
+    model = replies()
     list(suite(tmp_path).run(model))
-    assert model.calls == [
+    assert model.batches == [
         [
             "repeat copy M5 B15",
             "append echo A1 B2 , reverse C3 D4",
@@ -70,15 +61,15 @@ def test_questions_go_level_by_level_with_whole_sources_in_the_first(tmp_path: P
 
 def test_what_can_be_asked_up_front_is_the_first_level(tmp_path: Path) -> None:
     found = suite(tmp_path)
-    model = Replies()
+    model = replies()
     list(found.run(model))
-    assert list(map(text_of, found.requests())) == model.calls[0]
+    assert list(map(text_of, found.requests())) == model.batches[0]
 
 
 def test_an_answer_becomes_part_of_the_next_question(tmp_path: Path) -> None:
-    model = Replies({"copy M5 B15": "M5 A3"})
+    model = replies({"copy M5 B15": "M5 A3"})
     rows = list(suite(tmp_path).run(model))
-    assert "repeat M5 A3" in model.calls[1]
+    assert "repeat M5 A3" in model.batches[1]
     # The worked example of the data's own description: inconsistent, unrolled wrong, original right.
     assert outcomes(rows)[0].value is False
     assert outcomes(rows, "unrolled_accuracy")[0].value is False
@@ -86,15 +77,15 @@ def test_an_answer_becomes_part_of_the_next_question(tmp_path: Path) -> None:
 
 
 def test_two_wrong_answers_that_are_equal_are_consistent(tmp_path: Path) -> None:
-    rows = list(suite(tmp_path).run(Replies({"repeat copy M5 B15": "X1", "repeat M5 B15": "X1"})))
+    rows = list(suite(tmp_path).run(replies({"repeat copy M5 B15": "X1", "repeat M5 B15": "X1"})))
     assert outcomes(rows)[0].value is True
     assert outcomes(rows, "unrolled_accuracy")[0].value is False
 
 
 def test_an_empty_answer_leaves_its_place_empty(tmp_path: Path) -> None:
-    model = Replies({"copy M5 B15": "", "reverse C3 D4": ""})
+    model = replies({"copy M5 B15": "", "reverse C3 D4": ""})
     rows = list(suite(tmp_path).run(model))
-    assert model.calls[1] == ["repeat", "append A1 B2 B2 ,"]
+    assert model.batches[1] == ["repeat", "append A1 B2 B2 ,"]
     assert [row.text for row in rows if isinstance(row, Notice)] == ["3 of 7 answers are empty"]
 
 
@@ -129,14 +120,14 @@ def test_the_last_step_does_not_count_as_on_the_way(tmp_path: Path) -> None:
 def test_the_script_groups_by_what_was_answered_on_the_way_and_not_by_what_is_right(tmp_path: Path) -> None:
     """`copy M5 B15` is answered with six symbols, which is wrong; `repeat` with six at last, which does not count."""
     six = "M5 B15 M5 B15 M5 B15"
-    one, _ = outcomes(suite(tmp_path).run(Replies({"copy M5 B15": six})))
+    one, _ = outcomes(suite(tmp_path).run(replies({"copy M5 B15": six})))
     assert (one.groups["intermediate"], one.groups["strings"]) == ("up to 5", "over 5")
-    one, _ = outcomes(suite(tmp_path).run(Replies({"repeat M5 B15": six})))
+    one, _ = outcomes(suite(tmp_path).run(replies({"repeat M5 B15": six})))
     assert (one.groups["intermediate"], one.groups["strings"]) == ("up to 5", "up to 5")
 
 
 def test_the_tree_of_answers_says_where_it_first_went_wrong(tmp_path: Path) -> None:
-    model = Replies({"echo A1 B2": "A1", "append A1 , D4 C3": "A1 C3"})
+    model = replies({"echo A1 B2": "A1", "append A1 , D4 C3": "A1 C3"})
     detail = outcomes(suite(tmp_path).run(model))[1].detail
     assert detail["answer"] == "A1 B2 B2 D4 C3"
     assert detail["steps"] == [

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fake_models import FakeGenerator
 from wug.errors import InputError, ModelError, SuiteError
 from wug.families import pcfgset
 from wug.families.pcfgset.suite import PcfgSuite, score_plain
-from wug.types import Estimate, Notice, Outcome, Row
+from wug.types import Answer, Estimate, Notice, Outcome, Row
 
 
-class Answers:
-    """A model that gives the answers it was made with."""
-
-    id, chunk = "answers", 100
-    options: Mapping[str, str] = {}
+class Answers(FakeGenerator):
+    """Gives these answers, whatever the sources are."""
 
     def __init__(self, *answers: str) -> None:
-        self.answers = list(answers)
+        super().__init__(str, "answers")
+        self.answers = answers
 
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return self.answers
+    def generate(self, sources: Sequence[str]) -> list[str | Answer]:
+        return list(self.answers)
 
 
 def write(path: Path, text: str) -> Path:

@@ -12,9 +12,11 @@ from statistics import fmean, pstdev
 import pytest
 
 from case_selection import WHOLE
+from fake_models import FakeGenerator
 from pcfgset_names import our_name
 from reference import reference
 from wug.families import pcfgset
+from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.localism import score_trace
 from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.families.pcfgset.predictions import answers as answers_of_pcfgset
@@ -123,20 +125,6 @@ def as_the_released_script_prints(trace: str) -> dict[str, float]:
     return {length: fmean(each) for length, each in verdicts.items()}
 
 
-class Counted:
-    """A model that counts what another is asked."""
-
-    id = "counted"
-
-    def __init__(self, answer: Callable[[Sequence[str]], list[str]]) -> None:
-        self.answer = answer
-        self.sizes: list[int] = []
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        self.sizes.append(len(sources))
-        return self.answer(sources)
-
-
 @cache
 def unrolled() -> Suite:
     (suite,) = pcfgset.read(reference("pcfgset/localism"), {})
@@ -145,9 +133,10 @@ def unrolled() -> Suite:
 
 def test_the_whole_unrolled_test_set_takes_seventeen_calls() -> None:
     suite = unrolled()
-    model = Counted(Oracle("pcfgset").generate)
+    model = FakeGenerator(answer)
     found = values(suite.run(model))
-    assert (len(suite), len(model.sizes), model.sizes[0], sum(model.sizes)) == (9_567, 17, 23_731, 59_177)
+    sizes = list(map(len, model.batches))
+    assert (len(suite), len(sizes), sizes[0], sum(sizes)) == (9_567, 17, 23_731, 59_177)
     assert set(found.values()) == {1.0}
 
 
@@ -156,7 +145,7 @@ def test_running_on_a_published_trace_gives_its_own_consistency() -> None:
     # Run 2 has empty answers, which become parts of later questions.
     trace = reference("pcfgset/model_predictions/lstms2s/localism/run=2.txt.gz")
     known = answers_of_pcfgset(trace)
-    found = values(suite.run(Counted(lambda sources: [known[source][0] for source in sources])))
+    found = values(suite.run(FakeGenerator(lambda source: known[source][0])))
     assert found["consistency", "all"] == pytest.approx(0.4589735549, abs=1e-6)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 import wug
+from fake_models import FakeGenerator
 from html_helpers import EVIL, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import build_result
 from wug.families import pcfgset as family
@@ -35,22 +36,6 @@ BUILT_IN = Path(wug.__file__).parent / "assets" / "suites" / "pcfgset"
 LINES = ["copy A1 B2", "repeat A1 B2", "append repeat A1 B2 , C3 D4", "reverse echo A1 B2"]
 
 
-@dataclass
-class Mistaken:
-    """An interpreter that answers some sources otherwise."""
-
-    answers: Mapping[str, str]
-    id: str = "toy/mistaken"
-    chunk: int = 100
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return {}
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return [self.answers.get(source, answer(source)) for source in sources]
-
-
 def concluded(suite: Suite, rows: Iterable[Row], model: str = "toy/mistaken") -> Result:
     return build_result(suite, model, f"wug:0.1.0|suite:{suite.name}|model:{model}", rows)
 
@@ -71,7 +56,7 @@ def test_the_page_of_each_built_in_suite_begins_with_its_question(suite: str) ->
 def ran(folder: Path, files: Mapping[str, Sequence[str]], answers: Mapping[str, str]) -> Result:
     """The one test of a folder, run on an interpreter that errs as told."""
     [suite] = family.read(written(folder, files), {})
-    return concluded(suite, suite.run(Mistaken(answers)))
+    return concluded(suite, suite.run(FakeGenerator(lambda source: answers.get(source, answer(source)))))
 
 
 def plain(folder: Path, answers: Mapping[str, str], lines: Sequence[str] = LINES) -> Result:

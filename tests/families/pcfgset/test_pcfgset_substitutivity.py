@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fake_models import FakeGenerator
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
 from wug.families.pcfgset.substitutivity import score_synonyms
@@ -16,18 +17,9 @@ from wug.types import Outcome, Row
 TARGET = "A1 B2 A1 B2"
 
 
-class Replies:
-    """A model that answers from a table."""
-
-    id = "replies"
-
-    def __init__(self, **replies: str) -> None:
-        self.replies = replies
-        self.asked: list[int] = []
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        self.asked.append(len(sources))
-        return [self.replies[source.split()[0]] for source in sources]
+def replies(**answers: str) -> FakeGenerator:
+    """Answers by the first word of the source."""
+    return FakeGenerator(lambda source: answers[source.split()[0]])
 
 
 def folder(path: Path, source: str, twin: str, target: str = TARGET, twin_target: str | None = None) -> Path:
@@ -53,7 +45,7 @@ def values(rows: Sequence[Row]) -> dict[str, object]:
 )
 def test_two_answers_are_consistent_when_they_are_equal(tmp_path: Path, answer: str, twin: str, true: set[str]) -> None:
     (suite,) = pcfgset.read(folder(tmp_path, "repeat A1 B2", "repeat_twin A1 B2"), {})
-    found = values(list(suite.run(Replies(repeat=answer, repeat_twin=twin))))
+    found = values(list(suite.run(replies(repeat=answer, repeat_twin=twin))))
     metrics = ["consistency", "consistency_nonempty", "consistent_correct", "consistent_incorrect"]
     assert {metric for metric in metrics if found[metric]} == true
     assert found["accuracy_original"] == (answer == TARGET)
@@ -67,15 +59,15 @@ def test_two_answers_are_consistent_when_they_are_equal(tmp_path: Path, answer: 
 def test_the_group_is_the_function_that_was_replaced(tmp_path: Path) -> None:
     source = "append repeat A1 , repeat B2"
     (suite,) = pcfgset.read(folder(tmp_path, source, "append repeat_twin A1 , repeat_twin B2", "A1 A1 B2 B2"), {})
-    rows = [row for row in suite.run(Replies(append="A1")) if isinstance(row, Outcome)]
+    rows = [row for row in suite.run(replies(append="A1")) if isinstance(row, Outcome)]
     assert {row.groups["function"] for row in rows} == {"repeat"}
 
 
 def test_sources_and_twins_are_asked_together(tmp_path: Path) -> None:
     (suite,) = pcfgset.read(folder(tmp_path, "repeat A1 B2", "repeat_twin A1 B2"), {})
-    model = Replies(repeat="A1", repeat_twin="A1")
+    model = replies(repeat="A1", repeat_twin="A1")
     list(suite.run(model))
-    assert model.asked == [2]
+    assert list(map(len, model.batches)) == [2]
     assert suite.requests() == ["repeat A1 B2", "repeat_twin A1 B2"]
 
 
@@ -146,17 +138,9 @@ def test_plain_answers_are_scored_beside_the_test_files(tmp_path: Path) -> None:
 def test_rows_that_repeat_a_source_are_not_counted_as_independent() -> None:
     """The built-in set has 837, 421, 99 and 6 sources of 1 to 4 rows: 2000² / 3508 effective rows of 2,000."""
     (suite,) = pcfgset.read(Path(pcfgset.__file__).parents[2] / "assets/suites/pcfgset/substitutivity", {})
-    found = {(e.metric, e.group): e for e in estimates(row for row in suite.run(Always()) if isinstance(row, Outcome))}
+    rows = suite.run(FakeGenerator(lambda source: "A1"))
+    found = {(e.metric, e.group): e for e in estimates(row for row in rows if isinstance(row, Outcome))}
     whole, one = found["consistency", "all"], found["consistency", "function=repeat"]
     assert (whole.value, whole.n, whole.method) == (1.0, 2000, "wilson, by source")
     assert whole.low == pytest.approx(wilson(4_000_000 / 3508, 4_000_000 / 3508).low)
     assert one.method == "wilson"
-
-
-class Always:
-    """A model that gives the same answer to everything."""
-
-    id = "always"
-
-    def generate(self, sources: Sequence[str]) -> list[str]:
-        return ["A1"] * len(sources)

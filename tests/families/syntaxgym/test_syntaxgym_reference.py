@@ -7,14 +7,13 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from fake_models import FakeScorer
 from reference import reference
 from wug.alignment import align
 from wug.evaluation.opening import check_file
@@ -24,7 +23,7 @@ from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.write import evaluated_json, to_json
 from wug.families.syntaxgym.write import surprisals as surprisals_of_syntaxgym
-from wug.types import LN2, Notice, Outcome, Request, Result, Row, Scored, Signature
+from wug.types import LN2, Notice, Outcome, Result, Row, Scored, Signature
 
 SCHEMA = json.loads((Path(syntaxgym.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 METRICS = ("sum", "mean", "median", "range", "max", "min")
@@ -32,44 +31,12 @@ CASES = [("test", "test_", model) for model in ("grnn", "transformer-xl")]
 CASES += [("test-unk", "", model) for model in ("grnn", "transformer-xl")]
 
 
-@dataclass
-class Published:
-    """A scorer that answers from published token surprisals."""
-
-    sentences: Sequence[str]
-    surprisals: Mapping[int, Sequence[tuple[str, float]]]
-    id: str = "published"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 100
-    ordered: bool = False
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        scored = []
-        for request in requests:
-            tokens, bits = zip(*self.surprisals[self.sentences.index(request.text) + 1], strict=True)
-            places = align(request.text, tokens)
-            starts, ends = zip(*places, strict=True)
-            scored.append(Scored(request.text, starts, ends, tuple(-b * LN2 for b in bits), tokens))
-        return scored
-
-
-@dataclass
-class Hashed:
-    """A scorer whose surprisals depend on nothing but the text up to the end of each word."""
-
-    id: str = "hashed"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 100
-    ordered: bool = False
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        return [self.scored(request.text) for request in requests]
-
-    def scored(self, text: str) -> Scored:
-        places = [match.span() for match in re.finditer(r"\S+", text)]
-        digests = [hashlib.blake2b(text[:end].encode(), digest_size=2).digest() for _, end in places]
-        logprobs = tuple(-int.from_bytes(digest, "big") / 4096 for digest in digests)
-        return Scored(text, tuple(s for s, _ in places), tuple(e for _, e in places), logprobs)
+def hash_scored(text: str) -> Scored:
+    """Surprisals that depend on nothing but the text up to the end of each word."""
+    places = [match.span() for match in re.finditer(r"\S+", text)]
+    digests = [hashlib.blake2b(text[:end].encode(), digest_size=2).digest() for _, end in places]
+    logprobs = tuple(-int.from_bytes(digest, "big") / 4096 for digest in digests)
+    return Scored(text, tuple(s for s, _ in places), tuple(e for _, e in places), logprobs)
 
 
 def data(relative: str) -> Path:
@@ -82,14 +49,21 @@ def suite_names() -> list[str]:
     return names
 
 
-def published(folder: str, prefix: str, model: str) -> Published:
+def published(folder: str, prefix: str, model: str) -> FakeScorer:
+    """A scorer with published token surprisals."""
     base = data(f"reference_cases/data/{folder}")
     surprisals: dict[int, list[tuple[str, float]]] = defaultdict(list)
     with (base / f"{prefix}surp_{model}.txt").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             surprisals[int(row["sentence_id"])].append((row["token"], float(row["surprisal"])))
     sentences = (base / f"{prefix}sentences.txt").read_text(encoding="utf-8").splitlines()
-    return Published(sentences, surprisals)
+
+    def scored(text: str) -> Scored:
+        tokens, bits = zip(*surprisals[sentences.index(text) + 1], strict=True)
+        starts, ends = zip(*align(text, tokens), strict=True)
+        return Scored(text, starts, ends, tuple(-b * LN2 for b in bits), tokens)
+
+    return FakeScorer(scored, "published")
 
 
 @pytest.mark.parametrize(("folder", "prefix", "model"), CASES)
@@ -170,7 +144,7 @@ def test_an_evaluated_suite_makes_the_published_table() -> None:
 
 
 def _rows(suite: SyntaxGymSuite) -> list[Row]:
-    return list(suite.run(Hashed()))
+    return list(suite.run(FakeScorer(hash_scored, "hashed")))
 
 
 def test_both_editions_of_every_suite_mean_the_same() -> None:

@@ -6,46 +6,39 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fake_models import FakeScorer
 from wug.errors import FormulaError, InputError
 from wug.evaluation.evaluate import build_result
 from wug.families import syntaxgym
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
 from wug.families.syntaxgym.view.editor import scores
 from wug.results.queries import rows_of
-from wug.types import LN2, Notice, Outcome, Request, Row, Scored, Token
+from wug.types import LN2, Notice, Outcome, Row, Scored, Token
 
 
-@dataclass
-class Speaker:
-    """Scores each word by a table of bits (1 where it has none); `marks` are added around the sentence."""
+def speaker(
+    bits: Mapping[str, float | None] | None = None, pattern: str = r"\S+", end: float | None = None
+) -> FakeScorer:
+    """Scores each word by a table of bits (1 if it is not there), and an EOS token; a word in capitals is unknown."""
+    table = bits or {}
 
-    bits: Mapping[str, float | None] = field(default_factory=dict)
-    pattern: str = r"\S+"
-    end: float | None = None
-    asked: list[str] = field(default_factory=list)
-    id: str = "speaker"
-    options: Mapping[str, str] = field(default_factory=dict)
-    chunk: int = 100
-
-    def score(self, requests: Sequence[Request]) -> list[Scored]:
-        self.asked += [request.text for request in requests]
-        return [self.scored(request.text) for request in requests]
-
-    def scored(self, text: str) -> Scored:
+    def scored(text: str) -> Scored:
         tokens = []
-        for match in re.finditer(self.pattern, text):
-            bits = self.bits.get(match.group(), 1.0)
-            name = "<unk>" if match.group().isupper() and len(match.group()) > 1 else match.group()
-            tokens.append(Token(name, match.start(), match.end(), None if bits is None else -bits * LN2))
-        if self.end is not None:
-            tokens.append(Token("<eos>", len(text), len(text), -self.end * LN2))
+        for match in re.finditer(pattern, text):
+            surprisal = table.get(match[0], 1.0)
+            name = "<unk>" if match[0].isupper() and len(match[0]) > 1 else match[0]
+            tokens.append(Token(name, *match.span(), None if surprisal is None else -surprisal * LN2))
+        if end is not None:
+            tokens.append(Token("<eos>", len(text), len(text), -end * LN2))
         return Scored.of(text, tokens)
+
+    return FakeScorer(scored, "speaker")
 
 
 def suite(folder: Path, *predictions: str, options: Mapping[str, str] | None = None, **sentences: Sequence[str]) -> Any:
@@ -98,7 +91,7 @@ def test_every_prediction_is_judged_and_then_all_of_them(tmp_path: Path) -> None
     asked = suite(
         tmp_path, "(2;%good%) < (2;%bad%)", "(1;%good%) < (1;%bad%)", good=["A wug", "runs"], bad=["A wug", "run"]
     )
-    rows = list(asked.run(Speaker({"run": 9.0, "runs": 4.0})))
+    rows = list(asked.run(speaker({"run": 9.0, "runs": 4.0})))
     assert verdicts(rows) == {"prediction_0": True, "prediction_1": False, "all_predictions": False}
     assert notices(rows) == []
     outcomes = [row for row in rows if isinstance(row, Outcome)]
@@ -111,7 +104,7 @@ def test_every_prediction_is_judged_and_then_all_of_them(tmp_path: Path) -> None
 
 def test_the_last_row_of_an_item_has_everything_a_page_needs(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(2;%a%) > 0", a=["A WUG", "runs fast"])
-    rows = list(asked.run(Speaker({"runs": 4.0, "fast": 2.0})))
+    rows = list(asked.run(speaker({"runs": 4.0, "fast": 2.0})))
     detail = next(row for row in rows if isinstance(row, Outcome) and row.metric == "all_predictions").detail
     assert json.loads(json.dumps(detail)) == detail
     assert detail["conditions"]["a"]["sentence"] == "A WUG runs fast"
@@ -124,7 +117,7 @@ def test_the_last_row_of_an_item_has_everything_a_page_needs(tmp_path: Path) -> 
 
 def test_without_predictions_there_is_nothing_to_judge_but_all_to_measure(tmp_path: Path) -> None:
     asked = replace(suite(tmp_path, a=["A wug", "runs"]), predictions=())
-    rows = list(asked.run(Speaker()))
+    rows = list(asked.run(speaker()))
     assert verdicts(rows) == {"all_predictions": None}
     assert notices(rows) == ["the suite has no predictions"]
     assert build_result(asked, "speaker", "wug:0", rows).n == 1
@@ -133,7 +126,7 @@ def test_without_predictions_there_is_nothing_to_judge_but_all_to_measure(tmp_pa
 
 def test_metrics_are_taken_over_the_tokens_of_a_region(tmp_path: Path) -> None:
     asked = suite(tmp_path, options={"metric": "all"}, a=["x", "k l m n"])
-    rows = list(asked.run(Speaker({"k": 1.0, "l": 2.0, "m": 3.0, "n": 10.0})))
+    rows = list(asked.run(speaker({"k": 1.0, "l": 2.0, "m": 3.0, "n": 10.0})))
     # 16 in all over 4 tokens; the middle two are 2 and 3; 10 - 1.
     assert regions(rows, "a")[1]["values"] == pytest.approx(
         {"sum": 16.0, "mean": 4.0, "median": 2.5, "range": 9.0, "max": 10.0, "min": 1.0}
@@ -142,7 +135,7 @@ def test_metrics_are_taken_over_the_tokens_of_a_region(tmp_path: Path) -> None:
 
 def test_each_further_metric_has_checks_of_its_own(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(2;%a%) > (2;%b%)", options={"metric": "mean,sum"}, a=["x", "k k"], b=["x", "l"])
-    rows = list(asked.run(Speaker({"k": 2.0, "l": 3.0})))
+    rows = list(asked.run(speaker({"k": 2.0, "l": 3.0})))
     assert verdicts(rows) == {
         "prediction_0": True,
         "all_predictions": True,
@@ -156,12 +149,12 @@ def test_each_further_metric_has_checks_of_its_own(tmp_path: Path) -> None:
 
 def test_wildcard_region_sums_the_whole_condition(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(*;%a%) = 7", a=["x y", "", "k"])
-    assert verdicts(list(asked.run(Speaker({"k": 5.0}))))["prediction_0"] is True
+    assert verdicts(list(asked.run(speaker({"k": 5.0}))))["prediction_0"] is True
 
 
 def test_wildcard_region_skips_empty_regions_by_metrics_that_have_no_value_there(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(*;%a%) = 6", options={"metric": "max"}, a=["x y", "", "k"])
-    assert verdicts(list(asked.run(Speaker({"k": 5.0}))))["prediction_0"] is True
+    assert verdicts(list(asked.run(speaker({"k": 5.0}))))["prediction_0"] is True
 
 
 def test_an_item_whose_critical_region_is_empty_is_excluded_and_counted(tmp_path: Path) -> None:
@@ -170,7 +163,7 @@ def test_an_item_whose_critical_region_is_empty_is_excluded_and_counted(tmp_path
         {"a": ["x", "l"], "b": ["x", "k"]},
         {"a": ["x", ""], "b": ["x", "l"]},
     )
-    result = build_result(asked, "speaker", "wug:0", asked.run(Speaker({"k": 2.0, "l": 3.0})))
+    result = build_result(asked, "speaker", "wug:0", asked.run(speaker({"k": 2.0, "l": 3.0})))
     judged = [row.value for row in result.outcomes if row.metric == "prediction_0"]
     assert judged == [True, False, None]  # 50 %; 0 bits for the empty region would give 2 of 3
     numbers = {one.metric: (one.value, one.n) for one in result.estimates if one.group == "all"}
@@ -188,13 +181,13 @@ def test_an_item_whose_critical_region_is_empty_is_excluded_and_counted(tmp_path
 @pytest.mark.parametrize("words", ["", "猫"])
 def test_a_critical_region_without_tokens_has_no_value_by_any_metric(words: str, tmp_path: Path) -> None:
     asked = suite(tmp_path, "(2;%a%) < (2;%b%)", options={"metric": "all"}, a=["x", words], b=["x", "l"])
-    rows = list(asked.run(Speaker(pattern="[a-z]+")))
+    rows = list(asked.run(speaker(pattern="[a-z]+")))
     assert set(verdicts(rows).values()) == {None}
 
 
 def test_a_critical_region_whose_tokens_have_no_probability_has_no_value(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(1;%a%) < (1;%b%)", a=["x", "k"], b=["y", "k"])
-    assert verdicts(list(asked.run(Speaker({"x": None}))))["prediction_0"] is None
+    assert verdicts(list(asked.run(speaker({"x": None}))))["prediction_0"] is None
 
 
 @pytest.mark.parametrize(
@@ -219,12 +212,12 @@ def test_an_empty_region_is_left_out_of_a_sum_of_regions_and_nowhere_else(
     formula: str, judged: bool, tmp_path: Path
 ) -> None:
     asked = suite(tmp_path, formula, a=["x", "", "k"], b=["x", "y", "l"])
-    assert (verdicts(list(asked.run(Speaker({"k": 2.0, "l": 3.0}))))["prediction_0"] is not None) is judged
+    assert (verdicts(list(asked.run(speaker({"k": 2.0, "l": 3.0}))))["prediction_0"] is not None) is judged
 
 
 def test_an_excluded_item_neither_holds_nor_fails_in_tables_and_in_the_editor(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(2;%a%) < (2;%b%)", "(1;%a%) = (1;%b%)", a=["x", ""], b=["x", "l"])
-    result = build_result(asked, "speaker", "wug:0", asked.run(Speaker()))
+    result = build_result(asked, "speaker", "wug:0", asked.run(speaker()))
     assert syntaxgym.tsv([result])[1] == [("number_wugs", "0", "7", None), ("number_wugs", "1", "7", True)]
     shown = scores(result, rows_of(result))["items"]["7"]
     assert (shown["held"], shown["failed"]) == ([1], [])
@@ -233,7 +226,7 @@ def test_an_excluded_item_neither_holds_nor_fails_in_tables_and_in_the_editor(tm
 def test_an_empty_critical_region_counts_as_0_bits_or_is_refused_on_request(tmp_path: Path) -> None:
     sentences = {"a": ["x", ""], "b": ["x", "l"]}
     asked = suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "zero"}, **sentences)
-    rows = list(asked.run(Speaker()))
+    rows = list(asked.run(speaker()))
     assert verdicts(rows)["prediction_0"] is True
     assert notices(rows)[0].startswith(
         "prediction 1 judged with 0 bits in 1 of 1 items, since a region that it compares"
@@ -243,12 +236,12 @@ def test_an_empty_critical_region_counts_as_0_bits_or_is_refused_on_request(tmp_
         suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "refuse"}, **sentences)
     asked = suite(tmp_path, "(2;%a%) < (2;%b%)", options={"empty": "refuse"}, a=["x", "猫"], b=["x", "l"])
     with pytest.raises(InputError, match="condition a, region 2 has no token with a probability"):
-        list(asked.run(Speaker(pattern="[a-z]+")))
+        list(asked.run(speaker(pattern="[a-z]+")))
 
 
 def test_a_token_that_spans_two_regions_counts_in_the_first_and_is_reported(tmp_path: Path) -> None:
     asked = suite(tmp_path, options={"join": "detokenized"}, a=["A wug", "runs", "."])
-    rows = list(asked.run(Speaker({"runs.": 3.0})))
+    rows = list(asked.run(speaker({"runs.": 3.0})))
     assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 3.0, 0.0])
     assert notices(rows) == [
         "1 token spans two regions and counts in the first; the first is 'runs.' in item 7, condition a, region 2",
@@ -258,7 +251,7 @@ def test_a_token_that_spans_two_regions_counts_in_the_first_and_is_reported(tmp_
 
 def test_a_first_token_without_a_probability_counts_as_0_and_is_reported(tmp_path: Path) -> None:
     asked = suite(tmp_path, options={"metric": "sum,min"}, a=["A wug", "runs"], b=["A dax", "runs"])
-    rows = list(asked.run(Speaker({"A": None})))
+    rows = list(asked.run(speaker({"A": None})))
     assert regions(rows, "a")[0]["values"] == pytest.approx({"sum": 1.0, "min": 0.0})
     assert regions(rows, "a")[0]["tokens"][0] == ["A", None]
     assert notices(rows) == [
@@ -268,18 +261,18 @@ def test_a_first_token_without_a_probability_counts_as_0_and_is_reported(tmp_pat
 
 
 def test_tokens_without_a_probability_elsewhere_are_reported_too(tmp_path: Path) -> None:
-    rows = list(suite(tmp_path, a=["A wug", "runs"]).run(Speaker({"runs": None})))
+    rows = list(suite(tmp_path, a=["A wug", "runs"]).run(speaker({"runs": None})))
     assert "1 token inside a sentence has no probability" in notices(rows)[0]
 
 
 def test_unknown_words_are_counted(tmp_path: Path) -> None:
-    rows = list(suite(tmp_path, a=["A WUG", "BLICKS"]).run(Speaker()))
+    rows = list(suite(tmp_path, a=["A WUG", "BLICKS"]).run(speaker()))
     assert notices(rows) == ["2 words are unknown to the model; the first is 'WUG' in item 7, condition a, region 1"]
 
 
 def test_an_infinite_surprisal_is_judged_and_reported(tmp_path: Path) -> None:
     asked = suite(tmp_path, "(2;%a%) > (2;%b%)", a=["A wug", "run"], b=["A wug", "runs"])
-    rows = list(asked.run(Speaker({"run": math.inf})))
+    rows = list(asked.run(speaker({"run": math.inf})))
     assert verdicts(rows)["prediction_0"] is True
     assert "1 token has probability 0" in notices(rows)[0]
     assert regions(rows, "a")[1]["value"] is None  # JSON has no infinity
@@ -287,27 +280,27 @@ def test_an_infinite_surprisal_is_judged_and_reported(tmp_path: Path) -> None:
 
 def test_an_end_mark_counts_in_the_last_region_only_when_asked(tmp_path: Path) -> None:
     sentences = {"a": ["A wug", "runs", ""]}
-    rows = list(suite(tmp_path, options=None, **sentences).run(Speaker(end=5.0)))
+    rows = list(suite(tmp_path, options=None, **sentences).run(speaker(end=5.0)))
     assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 1.0, 0.0])
-    rows = list(suite(tmp_path, options={"eos": "last_region"}, **sentences).run(Speaker(end=5.0)))
+    rows = list(suite(tmp_path, options={"eos": "last_region"}, **sentences).run(speaker(end=5.0)))
     assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 6.0, 0.0])
 
 
 def test_a_token_that_begins_with_the_space_before_a_region_counts_in_it(tmp_path: Path) -> None:
-    rows = list(suite(tmp_path, a=["A wug", "runs"]).run(Speaker(pattern=r" ?\S+")))
+    rows = list(suite(tmp_path, a=["A wug", "runs"]).run(speaker(pattern=r" ?\S+")))
     assert [region["value"] for region in regions(rows, "a")] == pytest.approx([2.0, 1.0])
     assert notices(rows) == []
 
 
 def test_a_file_s_oddities_are_notices_of_the_run(tmp_path: Path) -> None:
-    rows = list(suite(tmp_path, a=["A wug ", "runs"]).run(Speaker()))
+    rows = list(suite(tmp_path, a=["A wug ", "runs"]).run(speaker()))
     assert notices(rows) == ["item 7, condition a, region 1: spaces around the text are trimmed"]
 
 
 def test_a_prediction_without_a_value_names_item_and_prediction(tmp_path: Path) -> None:
     asked = suite(tmp_path, "1 / [(2;%a%) - 1] > 0", a=["A wug", "runs"])
     with pytest.raises(FormulaError) as caught:
-        list(asked.run(Speaker()))
+        list(asked.run(speaker()))
     assert str(caught.value).startswith("number_wugs, item 7, prediction 1: division by zero\n    1 / [(2;%a%) - 1]")
 
 
@@ -317,10 +310,10 @@ def test_a_region_without_tokens_has_no_mean_to_count_as_0(tmp_path: Path) -> No
     with pytest.raises(
         InputError, match="item 7, prediction 1: region 3 of condition a has no tokens, so it has no mean"
     ):
-        list(asked.run(Speaker()))
+        list(asked.run(speaker()))
 
 
 def test_the_model_is_asked_each_sentence_once_in_one_list(tmp_path: Path) -> None:
-    speaker = Speaker()
-    list(suite(tmp_path, a=["A wug", "runs"], b=["A wug", "runs"], c=["A dax", "runs"]).run(speaker))
-    assert speaker.asked == ["A wug runs", "A dax runs"]
+    model = speaker()
+    list(suite(tmp_path, a=["A wug", "runs"], b=["A wug", "runs"], c=["A dax", "runs"]).run(model))
+    assert model.batches == [["A wug runs", "A dax runs"]]
