@@ -109,7 +109,7 @@ def test_a_model_that_rotates_some_dimensions_only_keeps_its_own_rotation() -> N
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("shape", [(2, 5, 3, 8), (3, 32, 128, 128), (1, 9, 7, 80)])
 def test_the_kernel_for_gpus_gives_the_numbers_of_plain_operations(shape: tuple[int, ...], dtype: torch.dtype) -> None:
     from wug.models.huggingface.rotary_kernel import rotated
@@ -118,11 +118,11 @@ def test_the_kernel_for_gpus_gives_the_numbers_of_plain_operations(shape: tuple[
     draw = torch.Generator("cuda").manual_seed(3)
     states = torch.randn(texts, positions, heads, size, generator=draw, device="cuda").to(dtype).transpose(1, 2)
     cos, sin = (torch.randn(texts, positions, size, generator=draw, device="cuda").to(dtype) for _ in range(2))
-    swapped = torch.cat([-states[..., size // 2 :], states[..., : size // 2]], -1).double()
-    expected = states.double() * cos.double()[:, None] + swapped * sin.double()[:, None]
-    close = 1e-5 if dtype == torch.float32 else 2e-2
-    assert torch.allclose(rotated(states, cos, sin).double(), expected, rtol=close, atol=close)
-    assert torch.allclose(rotated(states, cos[:1], sin[:1])[0].double(), expected[0], rtol=close, atol=close)
+    swapped = torch.cat([-states[..., size // 2 :], states[..., : size // 2]], -1)
+    expected = states * cos[:, None] + swapped * sin[:, None]
+    assert torch.equal(rotated(states, cos, sin), expected)
+    twice = rotated(states[:1].expand(2, -1, -1, -1), cos[:1], sin[:1])
+    assert torch.equal(twice, expected[:1].expand_as(twice))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

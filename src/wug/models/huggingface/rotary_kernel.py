@@ -37,13 +37,13 @@ def _rotate_token(
     angle = text * angle_text + position * angle_position + column
     source = states + text * states_text + position * states_position + head * states_head + column
     target = output + text * output_text + position * output_position + head * output_head + column
-    first = tl.load(source, mask=inside).to(tl.float32)
-    second = tl.load(source + half, mask=inside).to(tl.float32)
-    rotated = first * tl.load(cos + angle, mask=column < half) - second * tl.load(sin + angle, mask=column < half)
-    tl.store(target, rotated, mask=inside)
-    cos, sin = cos + half, sin + half
-    rotated = second * tl.load(cos + angle, mask=column < half) + first * tl.load(sin + angle, mask=column < half)
-    tl.store(target + half, rotated, mask=inside)
+    first, second = tl.load(source, mask=inside), tl.load(source + half, mask=inside)
+    kept = first * tl.load(cos + angle, mask=column < half)
+    crossed = second * tl.load(sin + angle, mask=column < half)
+    tl.store(target, kept - crossed, mask=inside)
+    kept = second * tl.load(cos + half + angle, mask=column < half)
+    crossed = first * tl.load(sin + half + angle, mask=column < half)
+    tl.store(target + half, kept + crossed, mask=inside)
 
 
 _KERNEL = triton.jit(_rotate_token, do_not_specialize=["positions"])
@@ -52,7 +52,8 @@ _KERNEL = triton.jit(_rotate_token, do_not_specialize=["positions"])
 def rotated(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     """Rotate (texts, heads, positions, dimensions) by the angles (texts, positions, dimensions).
 
-    Sums are in float32 and rounded once.
+    Each product is rounded to the dtype before the sum, as in PyTorch's operations, so the result is the same to the
+    last bit: `enable_fp_fusion` would round products and sum once.
     """
     texts, heads, positions, size = states.shape
     cos, sin = (angles.contiguous().expand(texts, -1, -1) for angles in (cos, sin))
@@ -64,6 +65,6 @@ def rotated(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch
         _KERNEL[(texts * positions, triton.cdiv(heads, HEADS_PER_PROGRAM))](
             states, cos, sin, output, heads, positions,
             *states.stride()[:3], *output.stride()[:3], *cos.stride()[:2],
-            half=half, block=triton.next_power_of_2(half), heads=HEADS_PER_PROGRAM,
+            half=half, block=triton.next_power_of_2(half), heads=HEADS_PER_PROGRAM, enable_fp_fusion=False,
         )  # fmt: skip
     return output
