@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wug.formatting import metric_label
 from wug.labels import short_names
 
 PYTHIA = "causal/EleutherAI/pythia-70m@607a30d"
@@ -34,3 +35,10 @@ def test_no_two_models_are_called_alike(models: list[str]) -> None:
     names = short_names(models)
     assert names.keys() == set(models)
     assert len(set(names.values())) == len(names)
+
+
+def test_a_family_names_its_metrics() -> None:
+    assert metric_label("standardised_effect_0", "syntaxgym") == "standardised effect 1"
+    assert metric_label("all_predictions/mean", "syntaxgym") == "all predictions/mean"
+    assert metric_label("delta_ll:gaze", "reading") == "ΔLL:gaze"
+    assert metric_label("prediction_0", "pairs") == "prediction 0"

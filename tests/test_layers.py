@@ -22,7 +22,7 @@ ALLOWED = {
     "arguments": {"errors"},
     "types": {"errors", "identity", "labels"},
     "identity": set(),
-    "formatting": {"identity"},
+    "formatting": {"identity", "registry"},
     "labels": {"identity", "formatting", "registry", "tables", "types"},
     "errors": set(),
     "files": {"errors"},

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from wug import registry
 from wug.identity import OVERALL
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ MIN_EXPONENT_VALUE = 1e15
 """Numbers from here on are written with an exponent."""
 NOT_MEASURABLE = "not measurable"
 """The end of a warning that the items of a suite do not measure anything, such as ties on all of them."""
-_COUNTED = re.compile(r"\A((?:standardised_)?(?:prediction|effect|interaction))_(\d{1,9})(?!\d)")
-"""Metrics that files count from 0, as SyntaxGym does, and people from 1."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
@@ -51,7 +50,7 @@ def format_estimate(result: Result, estimate: Estimate, group: str = "") -> Form
     measurable = not share or estimate.value > 0 or is_measurable(result.warnings)
     return FormattedEstimate(
         metric=estimate.metric,
-        name=plain(estimate.metric),
+        name=metric_label(estimate.metric, result.kind),
         reading=metric.meaning,
         group=group or estimate.group,
         text=value_text(estimate.value, share=share, unit=metric.unit) if measurable else NOT_MEASURABLE,
@@ -110,9 +109,14 @@ def local_time(text: str | None) -> str:
 
 
 def plain(name: str) -> str:
-    """A name with spaces for underscores; `prediction_0` is `prediction 1`, and `delta_ll` is `ΔLL`."""
-    one_based = _COUNTED.sub(lambda found: f"{found[1]} {int(found[2]) + 1}", name)
-    return one_based.replace("delta_ll", "ΔLL").replace("_", " ")
+    """A name with spaces for underscores."""
+    return name.replace("_", " ")
+
+
+def metric_label(metric: str, kind: str) -> str:
+    """The name of a metric of a family, as people see it."""
+    label = registry.family_traits(kind).metric_label
+    return plain(label(metric) if label else metric)
 
 
 def one_line(text: str) -> str:

@@ -9,6 +9,8 @@ IMPORTED = "imported"
 their signatures."""
 OVERALL = "all"
 """The group of an estimate over all outcomes."""
+MACRO = "macro"
+"""The field of averages over groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ class Group:
     def is_overall(self) -> bool:
         """Whether the estimate covers all outcomes."""
         return self.field == OVERALL and not self.value
+
+    @property
+    def has_items(self) -> bool:
+        """Whether its outcomes are a part of all: not in an average over groups, whose field is `macro`."""
+        return not self.is_overall and self.field != MACRO
 
     def __str__(self) -> str:
         return self.field if self.is_overall else f"{self.field}={self.value}"

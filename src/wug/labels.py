@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from wug import registry
-from wug.formatting import interval_text, plain, plural, value_text
+from wug.formatting import interval_text, metric_label, plural, value_text
 from wug.identity import IMPORTED, ModelId
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _cells(result: Result, estimate: Estimate) -> tuple[str, str, str]:
     unit = result.metric(estimate.metric).unit
     share = unit == "share"
     return (
-        plain(estimate.metric),
+        metric_label(estimate.metric, result.kind),
         value_text(estimate.value, share=share, unit=unit),
         interval_text(estimate.low, estimate.high, estimate.method, share=share),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -89,6 +89,8 @@ class FamilyTraits:
     """The chance level of metrics, or the name of the metric that has it; charts draw it."""
     phenomena: Mapping[str, str] = field(default_factory=dict)
     """The phenomenon of groups, by patterns of their names, so that models can be ranked across families."""
+    metric_label: Callable[[str], str] | None = None
+    """The name that people see for a metric, if it is not the metric's own; underscores become spaces."""
     protocols: Mapping[str, ScoringProtocol] = field(default_factory=dict)
     """Protocols by which the family reads and scores files (`--protocol`)."""
     identifying_options: tuple[str, ...] = ()

@@ -541,7 +541,7 @@ def test_a_comparison_has_the_values_of_the_results(kept: Kept, name: str) -> No
         assert contrast.share == (result.metric(contrast.metric).unit == "share")
         suite, metric, n, first, second, difference, *_ = comparisons.line(contrast)
         line = lines[named(contrast.metric)]
-        assert metric == formatting.plain(contrast.metric)
+        assert metric == formatting.metric_label(contrast.metric, contrast.kind)
         assert (suite, first, second, _count(n)) == (name, line.value, line.value, line.n)
         assert difference == ("0.0 pp" if contrast.share else "0")
 

@@ -11,7 +11,7 @@ import click
 from wug.cli import _common as common
 from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
-from wug.formatting import plain, value_text
+from wug.formatting import metric_label, value_text
 from wug.tables import Display, FormattedTable, RowTable
 from wug.views import charts
 
@@ -84,7 +84,7 @@ def _table(needs: Sequence[NeededItems], power: float) -> RowTable:
     shown = [
         (
             e.suite,
-            plain(e.metric),
+            metric_label(e.metric, e.kind),
             value_text(e.value, share=e.share),
             f"{e.items:,}",
             value_text(e.now, share=e.share or paired),
@@ -109,7 +109,7 @@ def _chart(needs: Sequence[NeededItems]) -> altair.LayerChart:
     paired = drawn[0].paired
     largest = max(max(e.items, e.needed or e.items) for e in drawn)
     points = [
-        charts.LinePoint(float(items), e.curve(items), series=f"{e.suite}, {plain(e.metric)}")
+        charts.LinePoint(float(items), e.curve(items), series=f"{e.suite}, {metric_label(e.metric, e.kind)}")
         for e in drawn
         for items in sorted({int(n) for n in np.geomspace(5, max(10, 2 * largest), POINTS)})
     ]

@@ -33,6 +33,7 @@ class NeededItems(NamedTuple):
     """The number of items that one metric of a suite needs."""
 
     suite: str
+    kind: str
     metric: str
     share: bool
     value: float
@@ -92,7 +93,8 @@ def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> It
             width = wanted.width or (SHARE_WIDTH if share else MEAN_WIDTH)
             if len(values) > 1:
                 mean, deviation = float(values.mean()), float(values.std(ddof=1))
-                observed = NeededItems(suite, metric, share, mean, deviation, len(values), width, paired=False)
+                names = (suite, stored.result.kind, metric)
+                observed = NeededItems(*names, share, mean, deviation, len(values), width, paired=False)
                 yield _with_needed(observed, wanted.power)
 
 
@@ -113,7 +115,8 @@ def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWa
             mean = float(differences.mean())
             spread = float(np.mean(differences != 0) if share else differences.std(ddof=1))
             difference = wanted.difference or abs(mean)
-            observed = NeededItems(suite.name, metric, share, mean, spread, len(differences), difference, paired=True)
+            names = (suite.name, suite.first.result.kind, metric)
+            observed = NeededItems(*names, share, mean, spread, len(differences), difference, paired=True)
             yield _with_needed(observed, wanted.power)
 
 

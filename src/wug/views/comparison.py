@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from wug.formatting import interval_text, number, plain, plural, signed_text, value_text
+from wug.formatting import interval_text, metric_label, number, plural, signed_text, value_text
 from wug.labels import short_names
 from wug.results.comparison import Contrast, Disagreement, RunComparison, Side, Spread
 from wug.tables import Display, FormattedTable, RowTable
@@ -125,7 +125,7 @@ def line(contrast: Contrast) -> list[str]:
     c = contrast
     return [
         c.suite,
-        plain(c.metric),
+        metric_label(c.metric, c.kind),
         f"{c.n:,}",
         _value(c.value_first, c, c.spread_first),
         _value(c.value_second, c, c.spread_second),
@@ -260,7 +260,9 @@ def warnings(comparison: RunComparison) -> list[str]:
     tests_by_warning: dict[str, list[str]] = {}
     for contrast in comparison.contrasts:
         for warning in contrast.warnings:
-            tests_by_warning.setdefault(warning, []).append(f"{contrast.suite}, {plain(contrast.metric)}")
+            tests_by_warning.setdefault(warning, []).append(
+                f"{contrast.suite}, {metric_label(contrast.metric, contrast.kind)}"
+            )
     contrast_warnings = [
         f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}"
         for text, names in tests_by_warning.items()
@@ -341,7 +343,7 @@ def _table(first: str, second: str, contrasts: Sequence[Contrast]) -> Table:
 def _disagreement_lines(contrast: Contrast) -> Iterator[str]:
     if not contrast.disagreements:
         return
-    about = f"{contrast.suite}, {plain(contrast.metric)}"
+    about = f"{contrast.suite}, {metric_label(contrast.metric, contrast.kind)}"
     if contrast.both is not None:
         yield f"{about}: {counts(contrast)}"
     listed_count = len(contrast.disagreements)

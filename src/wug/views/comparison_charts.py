@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wug.errors import InputError
-from wug.formatting import plain
+from wug.formatting import metric_label
 from wug.labels import caption
 from wug.results.comparison import Contrast, RunComparison
 from wug.views import charts
@@ -43,10 +43,10 @@ def figures(comparison: RunComparison) -> list[Figure]:
 
 
 def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str], id: str) -> Figure:
-    share = not metric
+    share, name = not metric, metric_label(metric, contrasts[0].kind)
     side_pairs = list(dict.fromkeys(_minus(c, names) for c in contrasts))
     subject = side_pairs[0] if len(side_pairs) == 1 else "Differences"
-    title = "difference (percentage points)" if share else f"difference in {plain(metric)}"
+    title = "difference (percentage points)" if share else f"difference in {name}"
     has_metrics = len({c.metric for c in contrasts}) > 1
     points = [
         _point(c, 100 if share else 1, has_metrics, _minus(c, names) if len(side_pairs) > 1 else "") for c in contrasts
@@ -56,13 +56,13 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
     return Figure(
         id=id,
         draw=partial(charts.intervals, points, title=title, series_are="pair", zero=True),
-        title="Differences in percent correct" if share else f"Differences in {plain(metric)}",
+        title="Differences in percent correct" if share else f"Differences in {name}",
         note=f"{subject} on the items that both have, with 95% intervals.",
         about=about,
         columns=("suite", "metric", "pair", "difference", "95% interval", "p", "p (Holm)", "verdict"),
         rows=tuple(
             (
-                *(c.suite, plain(c.metric), _minus(c, names)),
+                *(c.suite, metric_label(c.metric, c.kind), _minus(c, names)),
                 *(difference(c), interval(c), p_text(c.p), p_text(c.p_holm), verdict(c)),
             )
             for c in contrasts
@@ -77,7 +77,7 @@ def _minus(c: Contrast, names: Mapping[str, str]) -> str:
 
 def _point(c: Contrast, scale: int, has_metrics: bool, series: str) -> charts.Point:
     return charts.Point(
-        row=plain(c.metric) if has_metrics else c.suite,
+        row=metric_label(c.metric, c.kind) if has_metrics else c.suite,
         value=scale * c.difference,
         low=None if c.low is None else scale * c.low,
         high=None if c.high is None else scale * c.high,

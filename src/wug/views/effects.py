@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wug.formatting import FormattedEstimate, bits, finite, format_estimate, number, plain
+from wug.formatting import FormattedEstimate, bits, finite, format_estimate, metric_label, number
 from wug.rows import Filter, Rows
 from wug.types import Metric, Result
 from wug.views import charts, vega
@@ -41,12 +41,13 @@ def effects_part(result: Result) -> EstimatesPart | None:
 def group_effects(result: Result, metric: str, excluded_fields: Container[str] = ()) -> Iterator[Figure]:
     """The means of an effect by group, folded, for fields with at least two values."""
     unit = result.metric(metric).unit
-    label = f"{plain(metric)} (bits)" if unit == "bits" else plain(metric)
+    name = metric_label(metric, result.kind)
+    label = f"{name} (bits)" if unit == "bits" else name
     draw = partial(dots, note=interval_note(result, metric), value=label, share=False)
     fields = {
         name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1 and name not in excluded_fields
     }
-    for figure in field_figures(fields, draw, id=f"{metric}-groups", value=plain(metric).capitalize()):
+    for figure in field_figures(fields, draw, id=f"{metric}-groups", value=name.capitalize()):
         yield replace(figure, folded=True)
 
 
@@ -89,7 +90,7 @@ def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
 
 def _draw(effects: list[Effect]) -> altair.LayerChart:
     alt = vega.altair()
-    points = [point(estimate, name=plain(estimate.name)) for estimate, _ in effects]
+    points = [point(estimate, name=estimate.name) for estimate, _ in effects]
     chart = charts.intervals(points, title="bits, positive in the predicted direction", zero=True)
     keys = [charts.row_key("", dot.row) for dot in points]
     items = [

@@ -14,6 +14,7 @@ from wug.formatting import (
     interval_text,
     is_deviation,
     is_measurable,
+    metric_label,
     other_estimates,
     plain,
     plural,
@@ -219,7 +220,7 @@ def estimate_figure(
         columns=(*(rows[0][0] if rows else ()), value, "95% interval", "n"),
         rows=tuple(
             (
-                *(plain(text) if name == "metric" else text for name, text in cells.items()),
+                *(row.name if name == "metric" else text for name, text in cells.items()),
                 *(row.text, row.interval or "–", f"{row.n:,}"),
             )
             for cells, row in rows
@@ -280,7 +281,7 @@ def items(result: Result, rows: Rows) -> ItemsView:
     failing_metrics = [name for name in rows.metrics() if rows.tally(name)["false"]]
     has_failing_metrics = len(failing_metrics) > 1
     samples = (
-        ItemSample(f"Items that fail: {plain(c)}" if has_failing_metrics else "Items that fail", c)
+        ItemSample(f"Items that fail: {metric_label(c, result.kind)}" if has_failing_metrics else "Items that fail", c)
         for c in failing_metrics
     )
     return ItemsView(metric, _item, tuple(samples))
@@ -296,10 +297,10 @@ def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
         ]
         yield dots(
             f"groups-{index}",
-            f"{plain(metric).capitalize()} by {plain(field)}",
+            f"{metric_label(metric, result.kind).capitalize()} by {plain(field)}",
             points,
             note=f"{interval_note(result, metric)}{chance_note(point.chance for point in points)}",
-            value=plain(metric),
+            value=metric_label(metric, result.kind),
             row=plain(field),
             share=result.metric(metric).unit == "share",
         )

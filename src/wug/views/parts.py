@@ -347,6 +347,8 @@ class ItemsView(NamedTuple):
     samples: tuple[ItemSample, ...] = ()
     size: int = 30
     noun: str = "item"
+    texts: tuple[str, ...] = ("sentence", "text")
+    """Details with an item's text; the first that it has defines its length."""
     scale: bool = False
     """Whether words are shaded by surprisal, so that a legend is needed."""
     shaded: Literal["token", "word"] = "token"

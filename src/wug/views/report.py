@@ -21,7 +21,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.errors import InputError
-from wug.formatting import FormattedEstimate, headline_estimate, headlines, local_time, number, plain, plural
+from wug.formatting import FormattedEstimate, headline_estimate, headlines, local_time, metric_label, number, plural
 from wug.labels import caption, labelled, short_names
 from wug.results.queries import rows_of
 from wug.rows import Rows
@@ -375,7 +375,7 @@ def view_environment(loader: BaseLoader) -> Environment:
     environment.filters["part_type"] = part_type
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["plural"] = plural
-    environment.filters["plain"] = plain
+    environment.filters["metric_label"] = metric_label
     environment.filters["number"] = number
     environment.filters["local_time"] = local_time
     environment.filters["strip"] = strip

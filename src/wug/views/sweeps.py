@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from wug.formatting import FormattedEstimate, headline_estimate, interval_text, plain, signed_text, value_text
+from wug.formatting import FormattedEstimate, headline_estimate, interval_text, metric_label, signed_text, value_text
 from wug.identity import IMPORTED, OVERALL
 from wug.labels import caption
 from wug.results.learning_curves import Curve, Curves
@@ -98,7 +98,7 @@ def curve_figures(curves: Curves, unit: str = STEP) -> list[Figure]:
     """One chart for proportions, and one per metric with other values."""
     panels: dict[str, list[Curve]] = {}
     for curve in curves.curves:
-        panels.setdefault("share of items" if curve.share else plain(curve.metric), []).append(curve)
+        panels.setdefault("share of items" if curve.share else metric_label(curve.metric, curve.kind), []).append(curve)
     return [_curve_figure(curves, title, panel, index, unit) for index, (title, panel) in enumerate(panels.items())]
 
 
@@ -125,7 +125,9 @@ def step_unit(names: Iterable[str]) -> str:
 def curve_names(curves: Sequence[Curve]) -> list[str]:
     """A unique name per curve: suite, metric and model as far as they differ."""
     prefix = f"{IMPORTED}:" if all(curve.series.startswith(f"{IMPORTED}:") for curve in curves) else ""
-    parts = [(curve.suite, plain(curve.metric), curve.series.removeprefix(prefix)) for curve in curves]
+    parts = [
+        (curve.suite, metric_label(curve.metric, curve.kind), curve.series.removeprefix(prefix)) for curve in curves
+    ]
     differing = [index for index in range(3) if len({part[index] for part in parts}) > 1] or [1]
     return [" · ".join(part[index] for index in differing) for part in parts]
 
@@ -306,7 +308,7 @@ def _point_rows(curves: Curves) -> list[tuple[Any, ...]]:
 def _curve_rows(curves: Curves) -> list[tuple[str, ...]]:
     return [
         (
-            *(c.suite, plain(c.metric), c.series, f"{p.step:,.10g}", value_text(p.value, share=c.share)),
+            *(c.suite, metric_label(c.metric, c.kind), c.series, f"{p.step:,.10g}", value_text(p.value, share=c.share)),
             interval_text(p.low, p.high, p.method, share=c.share) or "–",
             *(f"{p.n:,}", ", ".join(map(str, p.runs))),
         )
@@ -318,7 +320,7 @@ def _curve_rows(curves: Curves) -> list[tuple[str, ...]]:
 def _comparison_rows(comparison: SweepComparison) -> list[tuple[str, ...]]:
     return [
         (
-            *(c.suite, plain(c.metric), "all" if step.step is None else f"{step.step:,.10g}"),
+            *(c.suite, metric_label(c.metric, c.kind), "all" if step.step is None else f"{step.step:,.10g}"),
             *(value_text(c.value_first, share=c.share), value_text(c.value_second, share=c.share)),
             signed_text(c.difference, share=c.share),
             interval_text(c.low, c.high, c.interval_method or None, share=c.share) or "–",

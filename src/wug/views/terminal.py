@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wug import registry
-from wug.formatting import percent, plain, plural, visible
+from wug.formatting import metric_label, percent, plural, visible
 from wug.identity import Group as ResultGroup
 from wug.labels import labelled, short_names
 from wug.tables import FormattedTable
@@ -92,12 +92,12 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
         if index and len(metrics) > MAX_BROKEN_DOWN_METRICS:
             lines, has_more = [], has_more or bool(lines)
         if "all" not in fields and result.metric(metric).by in shown_fields:
-            lines.insert(0, (f"  {plain(metric)}", result.metric(metric).meaning, "", ""))
+            lines.insert(0, (f"  {metric_label(metric, result.kind)}", result.metric(metric).meaning, "", ""))
         for estimate in fields.get("all", ()):
             meaning = result.metric(metric).meaning
             if estimate.n < result.n:  # of some items only
                 meaning = f"{meaning} (n = {estimate.n:,})".lstrip()
-            name = f"  {plain(metric)}"
+            name = f"  {metric_label(metric, result.kind)}"
             lines.insert(0, (name, meaning, *cells(result, estimate)))
         for name, meaning, value, interval in lines:
             table.add_row(escape(name), escape(meaning), f"[bold]{value}[/]", escape(interval))
@@ -134,7 +134,7 @@ def overview(results: Sequence[Result]) -> Table:
             table.add_row(
                 escape(result.suite) if is_first else "",
                 *(model if is_first else [""] * len(model)),
-                escape(plain(estimate.metric)),
+                escape(metric_label(estimate.metric, result.kind)),
                 f"[bold]{value}[/][yellow]{WARNED if result.warnings else ' ' * len(WARNED) * has_warnings}[/]",
                 escape(interval),
                 f"{estimate.n:,}",

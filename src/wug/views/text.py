@@ -12,7 +12,7 @@ from itertools import pairwise
 from rich.cells import cell_len, set_cell_size
 
 from wug import registry
-from wug.formatting import plain, visible
+from wug.formatting import metric_label, visible
 from wug.results.queries import rows_of
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.tables import Display, FormattedTable, RowTable
@@ -57,11 +57,10 @@ class FailingItem:
     text: tuple[str, ...]
     """Its sentences and details, line by line."""
 
-    @property
-    def head(self) -> str:
-        """Suite, item, metrics and note on one line."""
-        parts = (self.suite, f"{self.noun} {self.item}", ", ".join(map(plain, self.metrics)), self.note)
-        return "  ".join(filter(None, parts))
+    def head(self, kind: str) -> str:
+        """Suite, item, metrics and note on one line, for a family of suites."""
+        metrics = ", ".join(metric_label(metric, kind) for metric in self.metrics)
+        return "  ".join(filter(None, (self.suite, f"{self.noun} {self.item}", metrics, self.note)))
 
 
 def item_lines(item: ItemView) -> Iterator[str]:
@@ -222,7 +221,7 @@ def failing_lines(results: Sequence[Result]) -> Iterator[str]:
         has_no_failures = True
         for item in failing(result):
             has_no_failures = False
-            yield item.head
+            yield item.head(result.kind)
             yield from (f"    {line}" for line in item.text)
         if has_no_failures:
             yield f"{result.suite}  no item fails  ({result.n:,} of {result.model})"

@@ -66,7 +66,7 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
     failing = page.ItemSample(
         "Items that fail", METRIC, group=lambda outcome: next(iter(outcome.groups.values()), ""), note=note
     )
-    return page.ItemsView(METRIC, partial(_item, factor=factor), (failing,), size=30)
+    return page.ItemsView(METRIC, partial(_item, factor=factor), (failing,), size=30, texts=("context",))
 
 
 def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | None:

@@ -64,9 +64,9 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
     metrics = [estimate.metric for estimate in result.estimates if estimate.group == "all"]
     metric = PRIMARY if PRIMARY in metrics else next(iter(metrics), PRIMARY)
     if result.meta.get("dialect") in SYNTAX_DIALECTS:
-        return page.ItemsView(metric, answer, (wrong,), size=15, noun="line")
+        return page.ItemsView(metric, answer, (wrong,), size=15, noun="line", texts=("sentence",))
     dialect = next((known for known in DIALECTS if known == result.meta.get("dialect")), DIALECTS[0])
-    return page.ItemsView(metric, partial(line, dialect=dialect), (wrong,), size=15, noun="line")
+    return page.ItemsView(metric, partial(line, dialect=dialect), (wrong,), size=15, noun="line", texts=("sentence",))
 
 
 def example(result: Result, rows: Rows) -> page.LinesPart | None:

@@ -53,15 +53,17 @@ def _view(result: Result) -> tuple[Callable[[Result, Rows], Iterator[page.ViewPa
         return localism.parts, localism.items(result)
     if "accuracy_twin" in declared:
         unlike = samples("Answers that differ", CONSISTENCY, "differ", "function")
-        return synonym_parts, page.ItemsView(CONSISTENCY, synonym_item, (unlike,), size=20)
+        return synonym_parts, page.ItemsView(CONSISTENCY, synonym_item, (unlike,), size=20, texts=SOURCES)
     if RULED in declared:
         answered = replace(samples("Answers", RULED, RULES, "pair"), value=None, counted="true")
-        return exception_parts, page.ItemsView(RULED, exception, (answered,), size=20)
+        return exception_parts, page.ItemsView(RULED, exception, (answered,), size=20, texts=SOURCES)
     wrong = samples("Wrong answers", ACCURACY, "wrong", "function")
-    return plain_parts, page.ItemsView(ACCURACY, answer, (wrong,), size=20)
+    return plain_parts, page.ItemsView(ACCURACY, answer, (wrong,), size=20, texts=SOURCES)
 
 
 REST_COLOUR = 6
+SOURCES = ("source",)
+"""The details with the input of an item."""
 _PLACES = {name: place for place, name in enumerate(FUNCTIONS)}
 
 

@@ -60,7 +60,7 @@ def items(result: Result) -> page.ItemsView:
             "the function for the inputs that it was given."
         ),
     )
-    return page.ItemsView(METRIC, sample, (unlike,), size=20, noun="sample")
+    return page.ItemsView(METRIC, sample, (unlike,), size=20, noun="sample", texts=common.SOURCES)
 
 
 def _tally(rows: Rows) -> page.CountsPart:

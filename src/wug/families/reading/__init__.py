@@ -16,6 +16,7 @@ __all__ = ["OPTIONS", "TRAITS", "check", "read", "recognises", "suite_of"]
 
 TRAITS = FamilyTraits(
     builtin_model="wug-causal",
+    metric_label=lambda metric: metric.replace("delta_ll", "ΔLL"),
     identifying_options=("measure",),
     compared_options=("predictors",),
     column_hint="--kind reading -S measure=COLUMN -S word=COLUMN -S text=COLUMN -S position=COLUMN",

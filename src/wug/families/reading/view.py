@@ -73,7 +73,7 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
 def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every word with its time and both log-likelihoods."""
     by_word = page.SortOption("word", "word", lambda found, chosen: _words(found, chosen))
-    return page.ItemsView(DELTA, _item, noun="row", sorts=(by_word,))
+    return page.ItemsView(DELTA, _item, noun="row", texts=("source",), sorts=(by_word,))
 
 
 def measures_table(result: Result) -> page.TablePart:

@@ -40,7 +40,9 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
 
 def items(result: Result, rows: Rows) -> ItemsView:
     """Every command; wrong outputs by template."""
-    return ItemsView(METRIC, answer, (samples("Wrong answers", METRIC, "wrong", "template"),), size=20)
+    return ItemsView(
+        METRIC, answer, (samples("Wrong answers", METRIC, "wrong", "template"),), size=20, texts=("source",)
+    )
 
 
 def _place(row: FormattedEstimate) -> tuple[int, str]:

@@ -9,7 +9,7 @@ from wug.errors import InputError
 from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
 from wug.families.syntaxgym.files import OPTIONS as OPTIONS
 from wug.families.syntaxgym.read import inspect, read_suite
-from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite
+from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite, metric_label
 from wug.families.syntaxgym.tables import columns_of
 from wug.families.syntaxgym.write import evaluated_json as evaluated_json
 from wug.families.syntaxgym.write import json_text, left_out_of_csv, to_csv, to_json
@@ -20,7 +20,9 @@ from wug.files import write_text
 from wug.problems import ProblemList, capped
 from wug.types import FamilyTraits, Problem
 
-TRAITS = FamilyTraits("wug-causal", summary=SUMMARY, across_suites="circuit", fallback_suffixes=(".json",))
+TRAITS = FamilyTraits(
+    "wug-causal", summary=SUMMARY, across_suites="circuit", metric_label=metric_label, fallback_suffixes=(".json",)
+)
 
 
 def recognises(path: Path, head: str) -> bool:

@@ -21,6 +21,7 @@ from wug.types import Derivation, Metric, Notice, Request, Row, Scorer, effect_m
 SUMMARY = "all_predictions"
 """Whether every prediction holds, by the primary region metric; its outcomes have the measured sentences."""
 
+_NUMBERED = re.compile(r"\A((?:standardised_)?(?:prediction|effect|interaction))_(\d{1,9})(?!\d)")
 _PREDICTION = re.compile(r"prediction_(\d+)(?:/(.+))?")
 
 
@@ -42,6 +43,11 @@ def prediction_of(metric: str) -> PredictionMetric | None:
     """The prediction of a metric; None for a metric of all predictions."""
     match = _PREDICTION.fullmatch(metric)
     return None if match is None else PredictionMetric(int(match[1]), match[2] or "")
+
+
+def metric_label(metric: str) -> str:
+    """The name of a metric with the number of its prediction or effect counted from 1."""
+    return _NUMBERED.sub(lambda match: f"{match[1]} {int(match[2]) + 1}", metric)
 
 
 _CIRCUITS = {

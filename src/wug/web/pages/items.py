@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wug.formatting import finite, plain
+from wug.formatting import finite, metric_label, plain
 from wug.identity import Group
 from wug.rows import Filter, OutcomeRow
 from wug.types import Outcome, Value
@@ -32,8 +33,6 @@ MAX_GROUP_CHOICES = 400
 VALUE_LABELS = {"": "all", "true": "passing", "false": "failing", "none": "not judged"}
 SAMPLED_ROWS = 20
 """Rows that are read to find out which details can be sorted by."""
-TEXT_DETAILS = ("sentence", "source", "good", "context", "text")
-"""Details that hold an item's text; the first one present defines its length."""
 MAX_CACHED_ORDERS = 24
 """Sorted results in memory, so that the next page needs no sorting."""
 
@@ -239,8 +238,8 @@ def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[O
         )
         if judgement is not None and other.model != view.result.model:
             item = view.items.show(judgement, judgements)
-            failed = f"fails {', '.join(map(plain, item.failed))}" if item.failed else ""
-            note = " · ".join(filter(None, (item.note, failed)))
+            failed = ", ".join(metric_label(metric, view.result.kind) for metric in item.failed)
+            note = " · ".join(filter(None, (item.note, failed and f"fails {failed}")))
             url = f"/result/{other.id}/outcome/{judgement.position}"
             yield OtherOutcome(names[other.model], other.model, url, judgement.outcome.value, note)
 
@@ -261,10 +260,10 @@ def group_choices(view: ResultView, metric: str) -> dict[str, list[str]]:
     """Groups that the items of a metric can be filtered by: field → values."""
     values_by_field: dict[str, list[str]] = {}
     groups = (Group.parse(estimate.group) for estimate in view.result.estimates if estimate.metric == metric)
-    for group in islice((group for group in groups if not group.is_overall), MAX_GROUP_CHOICES):
+    for group in islice((group for group in groups if group.has_items), MAX_GROUP_CHOICES):
         values_by_field.setdefault(group.field, []).append(group.value)
-    # A group of all items filters nothing, and macro averages are not groups of items.
-    return {field: values for field, values in values_by_field.items() if len(values) > 1 and field != "macro"}
+    # A group of all items filters nothing.
+    return {field: values for field, values in values_by_field.items() if len(values) > 1}
 
 
 def sort_options(view: ResultView, metric: str) -> list[SortOption]:
@@ -272,11 +271,13 @@ def sort_options(view: ResultView, metric: str) -> list[SortOption]:
     outcomes = [row.outcome for row in islice(view.rows.each(Filter(metric), limit=SAMPLED_ROWS), SAMPLED_ROWS)]
     sorts = {sort.id: sort for sort in view.items.sorts}
     if any(isinstance(one.value, float) for one in outcomes):
-        sorts.setdefault("value", sort_by("value", plain(metric), lambda outcome: finite(outcome.value)))
+        label = metric_label(metric, view.result.kind)
+        sorts.setdefault("value", sort_by("value", label, lambda outcome: finite(outcome.value)))
     for name in dict.fromkeys(name for one in outcomes for name, value in one.detail.items() if _is_number(value)):
         sorts.setdefault(name, sort_by(name, plain(name), _detail_key(name), name))
-    if any(isinstance(one.detail.get(name), str) for one in outcomes for name in TEXT_DETAILS):
-        sorts.setdefault("length", sort_by("length", "length (words)", _word_count, *TEXT_DETAILS))
+    texts = view.items.texts
+    if any(isinstance(outcome.detail.get(name), str) for outcome in outcomes for name in texts):
+        sorts.setdefault("length", sort_by("length", "length (words)", partial(_word_count, names=texts), *texts))
     for field in group_choices(view, metric):
         sorts.setdefault(f"group:{field}", sort_by(f"group:{field}", plain(field), _group_key(field)))
     sorts.setdefault(
@@ -348,8 +349,8 @@ def _group_key(field: str) -> Callable[[Outcome], SortKey]:
     return lambda outcome: _number_or_text(outcome.groups.get(field))
 
 
-def _word_count(outcome: Outcome) -> SortKey:
-    text = next((text for name in TEXT_DETAILS if isinstance(text := outcome.detail.get(name), str)), None)
+def _word_count(outcome: Outcome, names: Sequence[str]) -> SortKey:
+    text = next((text for name in names if isinstance(text := outcome.detail.get(name), str)), None)
     return None if text is None else float(len(text.split()))
 
 

@@ -118,7 +118,7 @@ def group_tables(id: int, result: Result) -> Iterator[GroupTable]:
     fields: dict[str, list[FormattedEstimate]] = {}
     for estimate in result.estimates:
         group = Group.parse(estimate.group)
-        if estimate.metric == metric and not group.is_overall and group.field != "macro":
+        if estimate.metric == metric and group.has_items:
             fields.setdefault(group.field, []).append(replace(format_estimate(result, estimate), group=group.value))
     fitting = [(field, rows) for field, rows in fields.items() if 1 < len(rows) <= MAX_GROUPS]
     for field, rows in fitting[:MAX_GROUP_FIELDS]:

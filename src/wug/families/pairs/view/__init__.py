@@ -82,6 +82,7 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
         (failing,),
         size=50,
         noun="pair",
+        texts=("source", "good", "context"),
         scale=with_words,
         shaded="word",
         sorts=SORTS,
