@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError, MissingExtra
+from wug.families.syntaxgym.view import region_chart
+from wug.families.syntaxgym.view.region_chart import RegionMean
 from wug.results.learning_curves import Curve, CurvePoint, Curves
-from wug.views import charts, region_chart, vega
+from wug.views import charts, vega
 from wug.views.chance import chance_note
 from wug.views.charts import Point
 from wug.views.parts import Figure
-from wug.views.region_chart import RegionMean
 from wug.views.sweeps import curve_figures
 
 EVIL = "</script><script>alert(1)</script>"

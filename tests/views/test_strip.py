@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wug.views.parts import ItemMargin
-from wug.views.region_chart import STRIP_EDGE_PX, STRIP_WIDTH_PX, strip
+from wug.views.templating import STRIP_EDGE_PX, STRIP_WIDTH_PX, strip
 
 
 def test_dots_run_from_the_least_margin_to_the_greatest_with_0_between() -> None:

@@ -12,23 +12,20 @@ from typing import TypeVar
 
 from wug import registry
 from wug.errors import BrokenPlugin
-from wug.identity import IMPORTED, ModelId
+from wug.identity import ModelId
 from wug.rows import OutcomeRow, Rows
 from wug.types import Result
 from wug.views import grouped as grouped
-from wug.views.atlas import atlas_part
+from wug.views import provenance
 from wug.views.parts import (
     DeferredPart,
-    FactsPart,
     Figure,
     ItemSample,
     ItemsView,
     ItemView,
     OptionPage,
-    TextPart,
     ViewPart,
 )
-from wug.views.result_tables import dataset_facts
 
 Row = TypeVar("Row")
 Key = TypeVar("Key")
@@ -51,15 +48,7 @@ class SampledGroup:
 def parts_of(result: Result, rows: Rows) -> Iterable[ViewPart]:
     """The parts of a result's view, in reading order; some are deferred."""
     parts: Iterable[ViewPart] = module_of(result.kind).parts(result, rows)
-    facts = dataset_facts(result)
-    common_parts = [atlas_part(result), FactsPart(facts) if facts else None]
-    return chain(_origin(result), parts, filter(None, common_parts))
-
-
-def _origin(result: Result) -> Iterator[ViewPart]:
-    if source := result.signature.get(IMPORTED):
-        form, program = source.partition("@")[0], result.signature.get("program")
-        yield TextPart(f"Imported from a file in the format {form}: {program} computed it, not wug.")
+    return chain(provenance.imported_note(result), parts, provenance.final_parts(result))
 
 
 def items_of(result: Result, rows: Rows) -> ItemsView:

@@ -16,36 +16,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import resources
+from itertools import chain, count
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.errors import InputError
-from wug.formatting import FormattedEstimate, headline_estimate, headlines, local_time, metric_label, number, plural
+from wug.formatting import FormattedEstimate, headline_estimate, headlines, plural
 from wug.labels import caption, labelled, short_names
 from wug.results.queries import rows_of
 from wug.rows import Rows
 from wug.types import Result, phenomenon_of
-from wug.views import charts, comparison_charts, vega
-from wug.views import comparison as comparison_text
+from wug.views import charts, comparison_charts, family_views, vega
 from wug.views.chance import chance_note, result_chance
-from wug.views.family_views import (
-    SampledGroup,
-    across_figures,
-    allot,
-    computed_parts,
-    figures_of,
-    items_of,
-    parts_of,
-    sampled_groups,
-)
 from wug.views.grouped import estimate_figure, point
-from wug.views.parts import Figure, ItemSample, ItemsView, ViewPart, part_type
-from wug.views.region_chart import strip
-from wug.views.text_display import direction_of, runs_of
+from wug.views.parts import Figure, ItemSample, ItemsView, ViewPart
+from wug.views.templating import font_css, font_data_url, template_source, view_environment
 
 if TYPE_CHECKING:
-    from jinja2 import BaseLoader, Environment
+    from jinja2 import Environment
 
     from wug.results.comparison import RunComparison
 
@@ -53,7 +41,7 @@ MAX_PAGE_ITEMS = 1400
 """Items in all sections of a page: a few megabytes."""
 MAX_RESULTS_WITH_SVG = 60
 """Results up to which charts are also included as SVG, 20 kilobytes each."""
-TELLING_RESULTS = 3
+FEATURED_RESULTS = 3
 """Results whose first figure is shown at the top."""
 MAX_SECTION_ITEMS, MIN_SECTION_ITEMS = 200, 10
 """Items per section."""
@@ -88,7 +76,7 @@ class ReportSection(NamedTuple):
     headline: FormattedEstimate | None
     parts: tuple[ViewPart, ...]
     items: ItemsView
-    samples: tuple[tuple[ItemSample, list[SampledGroup]], ...]
+    samples: tuple[tuple[ItemSample, list[family_views.SampledGroup]], ...]
     export: str
 
 
@@ -146,7 +134,7 @@ def render(
         identities={entry.model: entry.result.model for entry in entries},
         sections=sections,
         overview=_overview(entries, has_models=len(models) > 1),
-        across=list(across_figures([entry.result for entry in entries])),
+        across=list(family_views.across_figures([entry.result for entry in entries])),
         comparison=comparison,
         comparison_figures=() if comparison is None else comparison_charts.figures(comparison),
         commands=list(dict.fromkeys(entry.report.command for entry in entries if entry.report.command)),
@@ -167,7 +155,7 @@ def overview_of(results: Sequence[Result]) -> Figure | None:
 
 def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
     all_rows = [rows_of(report.result) for report in reports]
-    shown_items = [items_of(report.result, rows) for report, rows in zip(reports, all_rows, strict=True)]
+    shown_items = [family_views.items_of(report.result, rows) for report, rows in zip(reports, all_rows, strict=True)]
     limits = _item_limits(shown_items, all_rows)
     several_sections = len({(report.result.kind, phenomenon_of(report.result.meta)) for report in reports}) > 1
     entries: list[ReportSection] = []
@@ -182,7 +170,7 @@ def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
                 section=phenomenon_of(result.meta) or (result.kind if several_sections else ""),
                 rows=headlines(result),
                 headline=headline_estimate(result),
-                parts=tuple(computed_parts(parts_of(result, rows))),
+                parts=tuple(family_views.computed_parts(family_views.parts_of(result, rows))),
                 items=items,
                 samples=_samples(items, rows, limits[index]),
                 export=f"wug export {'RUN' if report.run is None else report.run} --to csv",
@@ -197,17 +185,21 @@ def _item_limits(items: Sequence[ItemsView], rows: Sequence[Rows]) -> dict[int, 
         index: min(MAX_SECTION_ITEMS, sum(_sizes(*pair).values()))
         for index, pair in enumerate(zip(items, rows, strict=True))
     }
-    return allot(sizes, max(MAX_PAGE_ITEMS, MIN_SECTION_ITEMS * len(sizes)))
+    return family_views.allot(sizes, max(MAX_PAGE_ITEMS, MIN_SECTION_ITEMS * len(sizes)))
 
 
 def _sizes(items: ItemsView, rows: Rows) -> dict[int, int]:
     return {index: rows.tally(sample.metric)[sample.value or ""] for index, sample in enumerate(items.samples)}
 
 
-def _samples(items: ItemsView, rows: Rows, limit: int) -> tuple[tuple[ItemSample, list[SampledGroup]], ...]:
+def _samples(
+    items: ItemsView, rows: Rows, limit: int
+) -> tuple[tuple[ItemSample, list[family_views.SampledGroup]], ...]:
     """The items that fit, without empty samples."""
-    shares = allot(_sizes(items, rows), max(limit, MIN_SECTION_ITEMS * len(items.samples)))
-    sampled_items = ((sample, sampled_groups(items, sample, rows, shares[i])) for i, sample in enumerate(items.samples))
+    shares = family_views.allot(_sizes(items, rows), max(limit, MIN_SECTION_ITEMS * len(items.samples)))
+    sampled_items = (
+        (sample, family_views.sampled_groups(items, sample, rows, shares[i])) for i, sample in enumerate(items.samples)
+    )
     return tuple((sample, groups) for sample, groups in sampled_items if groups)
 
 
@@ -300,11 +292,11 @@ def _summary(sections: Sections) -> str:
     wins = Counter(winners[0] for winners in best_models if len(winners) == 1).most_common()
     if not wins:
         return f"{plural(len(models), 'model')} on {plural(len(groups), 'suite')}."
-    (best, count), *other_wins = wins
-    details = "".join(f", {model} on {count}" for model, count in other_wins)
-    tie_count = len(best_models) - sum(count for _, count in wins)
+    (best, win_count), *other_wins = wins
+    details = "".join(f", {model} on {model_wins}" for model, model_wins in other_wins)
+    tie_count = len(best_models) - sum(model_wins for _, model_wins in wins)
     details += f"; on {tie_count} the best models have the same score" if tie_count else ""
-    return f"{best} has the highest score on {count} of {plural(len(shared_groups), 'shared suite')}{details}."
+    return f"{best} has the highest score on {win_count} of {plural(len(shared_groups), 'shared suite')}{details}."
 
 
 def _featured_figures(sections: Sections) -> list[Figure]:
@@ -323,7 +315,7 @@ def _featured_figures(sections: Sections) -> list[Figure]:
             title=f"{entry.result.suite} · {entry.model} · {entry.headline.text if entry.headline else ''}",
             note=f"{figure.title}. {figure.note}",
         )
-        for index, (_, _, entry) in enumerate(ranked[:TELLING_RESULTS])
+        for index, (_, _, entry) in enumerate(ranked[:FEATURED_RESULTS])
         for figure in _figures(entry)[:1]
     ]
 
@@ -344,13 +336,9 @@ def _value(entry: ReportSection) -> float:
 
 def _slug(text: str, used_ids: set[str]) -> str:
     """A unique HTML id of letters, digits and hyphens."""
-    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "result"
-    number = 1
-    name = f"r-{slug}"
-    while name in used_ids:
-        number += 1
-        name = f"r-{slug}-{number}"
-    return name
+    slug = "r-" + (re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "result")
+    names = chain([slug], (f"{slug}-{number}" for number in count(2)))
+    return next(name for name in names if name not in used_ids)
 
 
 def _environment(*, has_svg: bool, has_charts: bool) -> Environment:
@@ -363,58 +351,9 @@ def _environment(*, has_svg: bool, has_charts: bool) -> Environment:
     return environment
 
 
-def view_environment(loader: BaseLoader) -> Environment:
-    """A Jinja environment with the filters and tests that `view.html` needs, for the report and the site."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
-    environment.globals["comparisons"] = comparison_text
-    environment.filters["part_type"] = part_type
-    environment.filters["count"] = lambda number: f"{number:,}"
-    environment.filters["plural"] = plural
-    environment.filters["metric_label"] = metric_label
-    environment.filters["number"] = number
-    environment.filters["local_time"] = local_time
-    environment.filters["strip"] = strip
-    environment.filters["direction"] = direction_of
-    environment.filters["runs"] = runs_of
-    environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
-    return environment
-
-
-def template_source(name: str) -> str:
-    """The text of a file in `templates/`."""
-    return (resources.files("wug.views") / "templates" / name).read_text(encoding="utf-8").strip()
-
-
 def _hash(script: str) -> str:
     """The hash by which the page's security policy allows a script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
-
-
-def font_css(url: str) -> str:
-    """The rule that loads the text face of every page from a URL: Inter 4.1 (fonts/LICENSE.txt).
-
-    The file was made with fontTools from InterVariable: `opsz=14`, `wght=400:700`, Latin letters, punctuation, arrows,
-    and the features kern, liga, calt, ccmp, locl, mark, mkmk, tnum, case, frac, zero.
-    """
-    return (
-        "@font-face { font-family: Inter; font-weight: 400 700; font-display: swap; "
-        f'src: url("{url}") format("woff2"); }}\n'
-    )
-
-
-def font_data_url() -> str:
-    """A data URL that contains the font."""
-    return f"data:font/woff2;base64,{base64.b64encode(font_woff2()).decode()}"
-
-
-def font_woff2() -> bytes:
-    """The font file."""
-    return (resources.files("wug.views") / "fonts" / "inter.woff2").read_bytes()
 
 
 def choose_figure(results: Sequence[Result], title: str | None = None) -> Figure:
@@ -437,13 +376,13 @@ def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
     figures = [
         replace(figure, about=caption([result.suite], [names[result.model]], result.n))
         for result in results
-        for figure in figures_of(result, rows_of(result))
+        for figure in family_views.figures_of(result, rows_of(result))
     ]
     sizes = {result.n for result in results}
     about = caption([result.suite for result in results], names.values(), sizes.pop() if len(sizes) == 1 else None)
     yield from (
         replace(figure, about=figure.about or about)
-        for figure in [*([overview] if overview else []), *across_figures(results), *figures]
+        for figure in [*([overview] if overview else []), *family_views.across_figures(results), *figures]
         or _metric_figures(results)
     )
 

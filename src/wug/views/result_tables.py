@@ -14,6 +14,7 @@ from wug.labels import short_names
 from wug.patterns import matches
 from wug.tables import Display, FormattedTable, Kind, RowTable
 from wug.types import DATA, Estimate, Result
+from wug.views.provenance import dataset_record
 
 ALL_FIELDS = OVERALL
 """The name that selects every breakdown."""
@@ -142,33 +143,6 @@ def cells(result: Result, estimate: Estimate) -> tuple[str, str]:
     """The value and the interval of an estimate as text."""
     row = format_estimate(result, estimate)
     return row.text, row.interval
-
-
-def dataset_record(result: Result) -> Mapping[str, object] | None:
-    """The catalogue's record of the published set that a suite is from; None for other suites."""
-    record = result.meta.get(DATA)
-    return record if isinstance(record, Mapping) else None
-
-
-def dataset_facts(result: Result) -> dict[str, object]:
-    """Title, licence and citation of the published set that a suite is from; empty for other suites."""
-    record = dataset_record(result)
-    if record is None:
-        return {}
-    facts = {
-        "data": record.get("title"),
-        "licence": record.get("licence") or "none named",
-        "terms": record.get("terms"),
-        "cite": f"{record.get('citation')} (wug data cite {record.get('set')})",
-        "source": f"{record.get('repository')} at {record.get('commit')}",
-    }
-    return {key: value for key, value in facts.items() if value}
-
-
-def dataset_line(result: Result) -> str:
-    """`dataset_facts` on one line: title, licence, citation."""
-    facts = dataset_facts(result)
-    return f"{facts['data']} · licence: {facts['licence']} · cite {facts['cite']}" if facts else ""
 
 
 def _display(results: Sequence[Result]) -> Display:

@@ -18,7 +18,8 @@ from wug.identity import Group as ResultGroup
 from wug.labels import labelled, short_names
 from wug.tables import FormattedTable
 from wug.types import Estimate, Result, Signature
-from wug.views.result_tables import ALL_FIELDS, cells, dataset_line, default_field
+from wug.views.provenance import dataset_line
+from wug.views.result_tables import ALL_FIELDS, cells, default_field
 from wug.views.result_tables import fields as fields_of
 
 MIN_TABLE_RESULTS = 4

@@ -26,7 +26,7 @@ from wug.formatting import number
 from wug.results.reader import RunReader
 from wug.results.store import Store
 from wug.types import Value
-from wug.views.report import view_environment
+from wug.views.templating import view_environment
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")

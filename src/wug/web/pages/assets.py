@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.views import report
+from wug.views import templating
 from wug.web import downloads
 from wug.web.site import JsonResponse, site_of
 
@@ -33,15 +33,15 @@ def static_files() -> dict[str, tuple[bytes, str]]:
 
 
 def _style(request: Request) -> Response:
-    return Response(report.font_css(FONT_URL) + report.template_source("page.css"), media_type="text/css")
+    return Response(templating.font_css(FONT_URL) + templating.template_source("page.css"), media_type="text/css")
 
 
 def _chart_script(request: Request) -> Response:
-    return Response(report.template_source("chart.js"), media_type="text/javascript")
+    return Response(templating.template_source("chart.js"), media_type="text/javascript")
 
 
 def _font(request: Request) -> Response:
-    return Response(report.font_woff2(), media_type="font/woff2", headers=IMMUTABLE)
+    return Response(templating.font_woff2(), media_type="font/woff2", headers=IMMUTABLE)
 
 
 def _vega(request: Request) -> Response:

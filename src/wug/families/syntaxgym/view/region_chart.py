@@ -1,17 +1,15 @@
-"""Charts of SyntaxGym-style suites: surprisal by region and condition, and strips of margins."""
+"""Charts of surprisal by region and condition."""
 
 from __future__ import annotations
 
 import json
 import textwrap
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wug.formatting import bits, one_line
+from wug.formatting import one_line
 from wug.views import vega
 from wug.views.charts import rounded
-from wug.views.parts import ItemMargin
 
 if TYPE_CHECKING:
     import altair
@@ -21,8 +19,6 @@ FADED = 0.12
 """Opacity of conditions that are not chosen."""
 MIN_NEGATIVE_BITS = -0.05
 """Values in bits between this and 0 are rounding errors."""
-STRIP_WIDTH_PX, STRIP_EDGE_PX, STRIP_STEP_PX, MAX_STRIP_HEIGHT_PX = 320, 8, 7.0, 74.0
-"""Width, margin at both ends, distance between dots, and maximum height of a strip."""
 LABEL_CHARACTERS, MAX_LABEL_LINES = 12, 4
 """Where the name of a region is broken into lines, and how many lines it may have."""
 CHARACTER_PX, LABEL_GAP_PX, MIN_SLANTED_BAND_PX, AXIS_PX = 6.4, 6, 26, 60
@@ -41,26 +37,6 @@ class RegionMean(NamedTuple):
     n: int
     model: str = ""
     """The model, if a chart has several."""
-
-
-class StripDot(NamedTuple):
-    """An item in a strip."""
-
-    margin: ItemMargin
-    x: float
-    y: float
-    text: str
-    """Such as `item 3: −1.02 bits, fails`."""
-
-
-class Strip(NamedTuple):
-    """Dots from the smallest margin to the largest; failing items are left of `zero`."""
-
-    dots: tuple[StripDot, ...]
-    zero: float
-    height: float
-    least: str
-    most: str
 
 
 def ceiling(means: Sequence[RegionMean]) -> float:
@@ -205,27 +181,3 @@ def _tooltip(models: Sequence[str]) -> list[Any]:
         alt.Tooltip("high:Q", title="to", format=".2f"),
         alt.Tooltip("n:Q", title="items"),
     ]
-
-
-def strip(margins: Sequence[ItemMargin], unit: str = "bits") -> Strip | None:
-    """The dots of a prediction, stacked where margins are about equal; None without margins."""
-    if not margins:
-        return None
-    low = min(0.0, *(margin.value for margin in margins))
-    high = max(0.0, *(margin.value for margin in margins))
-    scale = (STRIP_WIDTH_PX - 2 * STRIP_EDGE_PX) / ((high - low) or 1.0)
-    columns = [int((margin.value - low) * scale / STRIP_STEP_PX) for margin in margins]
-    tallest = max(Counter(columns).values())
-    step = min(STRIP_STEP_PX, MAX_STRIP_HEIGHT_PX / tallest)
-    height = max(3 * STRIP_STEP_PX, tallest * step + 2 * STRIP_STEP_PX)
-    column_counts: Counter[int] = Counter()
-    dots = []
-    for margin, column in zip(margins, columns, strict=True):
-        index = column_counts[column]
-        column_counts[column] += 1
-        y = height / 2 + (index + 1) // 2 * step * (1 if index % 2 else -1)
-        verdict = "holds" if margin.holds else "fails"
-        text = f"item {margin.item}: {bits(margin.value)} {unit}, {verdict}"
-        dots.append(StripDot(margin, round(STRIP_EDGE_PX + (margin.value - low) * scale, 1), round(y, 1), text))
-    ends = (bits(low), bits(high))
-    return Strip(tuple(dots), round(STRIP_EDGE_PX - low * scale, 1), round(height, 1), *ends)

@@ -10,14 +10,14 @@ import pytest
 from reference import reference
 from run_factory import result
 from wug.types import Estimate
-from wug.views.atlas import atlas_part, published
+from wug.views.provenance import published_results_part, published_values
 
 
 def test_the_values_of_blimp_are_those_of_its_released_summary() -> None:
     lines = (reference("pairs") / "blimp_results" / "models_summary.jsonl").read_text().splitlines()
     paradigms = [row for row in map(json.loads, lines) if row["UID"] != "overall"]
     assert len(paradigms) == 67
-    found = {one.model: one.value for one in published("blimp", "accuracy")}
+    found = {one.model: one.value for one in published_values("blimp", "accuracy")}
     for model, column in (("GPT-2", "gpt2"), ("LSTM", "lstm"), ("Transformer-XL", "txl"), ("5-gram", "ngram")):
         assert found[model] == pytest.approx(fmean(row[column] for row in paradigms), abs=5e-4)
 
@@ -26,7 +26,7 @@ def test_a_model_is_placed_among_published_ones_the_best_first() -> None:
     one = result(
         "blimp", "causal/mine@1f", [], estimates=(Estimate("accuracy", "all", 0.75, 67000, 0.7, 0.8, "wilson"),)
     )
-    part = atlas_part(one)
+    part = published_results_part(one)
     assert part is not None
     names = [row.cells[0].text for row in part.groups[0][1]]
     assert names.index("GPT-2") < names.index("mine") < names.index("LSTM")
@@ -38,10 +38,13 @@ def test_a_model_is_placed_among_published_ones_the_best_first() -> None:
 
 def test_another_number_of_items_is_told() -> None:
     one = result("npi_src_any", "causal/mine@1f", [], estimates=(Estimate("all_predictions", "all", 0.5, 5),))
-    part = atlas_part(one)
+    part = published_results_part(one)
     assert part is not None
     assert "this result of 5" in part.note
 
 
 def test_a_suite_without_published_results_has_no_part() -> None:
-    assert atlas_part(result("toy", "causal/mine@1f", [], estimates=(Estimate("accuracy", "all", 0.5, 5),))) is None
+    assert (
+        published_results_part(result("toy", "causal/mine@1f", [], estimates=(Estimate("accuracy", "all", 0.5, 5),)))
+        is None
+    )
