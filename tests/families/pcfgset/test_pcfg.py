@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import reference
-from wug.errors import InputError
+from wug.errors import FormulaError, InputError
 from wug.families.pcfgset.language import (
     BINARY,
     EXCEPTIONS,
     TWINNED,
     UNARY,
-    SourceError,
     answer,
     apply,
     arity,
@@ -105,7 +104,7 @@ def test_depth_length_and_functions_are_counted() -> None:
     ],
 )
 def test_a_source_without_meaning_shows_where_it_fails(source: str, start: int, message: str) -> None:
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(FormulaError) as caught:
         parse(source)
     assert caught.value.start == start
     assert message in str(caught.value)
@@ -192,7 +191,7 @@ def test_any_words_are_read_or_refused(source: str) -> None:
     start = 0
     try:
         parse(source)
-    except SourceError as fault:
+    except FormulaError as fault:
         start = fault.start
     assert 0 <= start <= len(source)
     assert isinstance(answer(source), str)

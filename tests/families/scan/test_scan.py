@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from command_line import wug
 from reference import reference
 from wug import data
-from wug.errors import InputError, SuiteError
+from wug.errors import FormulaError, InputError, SuiteError
 from wug.evaluation.evaluate import build_result
 from wug.families import scan
-from wug.families.pcfgset.language import SourceError
 from wug.families.scan.commands import SPLIT_NAMES
 from wug.families.scan.language import ACTIONS, WORDS, answer, commands, parse
 from wug.families.scan.make import FILLERS, RANDOM, SPLITS, Files, ScanPlan, differences, make
@@ -134,7 +133,7 @@ def test_the_meaning_of_a_conjunction_is_made_of_the_meanings_of_its_parts(first
     ],
 )
 def test_an_error_says_what_is_expected_where(text: str, message: str, column: int) -> None:
-    with pytest.raises(SourceError, match=re.escape(message)) as caught:
+    with pytest.raises(FormulaError, match=re.escape(message)) as caught:
         parse(text)
     assert caught.value.start == column
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from wug.errors import InputError
-from wug.families.pcfgset.language import FUNCTIONS, SYMBOLS, Expression, SourceError, arity, parse
+from wug.errors import FormulaError, InputError
+from wug.families.pcfgset.language import FUNCTIONS, SYMBOLS, Expression, arity, parse
 from wug.families.predictions import squeeze
 from wug.files import head, read_text
 from wug.problems import ProblemList
@@ -259,7 +259,7 @@ def at(path: Path, number: int) -> str:
 
 def source_error(error: InputError, path: Path, number: int) -> Problem:
     """The error of a source that has no meaning, with its place."""
-    if isinstance(error, SourceError):
+    if isinstance(error, FormulaError):
         return Problem("error", f"{at(path, number)}, column {error.start + 1}", error.args[0])
     return Problem("error", at(path, number), error.message)
 

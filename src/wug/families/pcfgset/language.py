@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from string import ascii_uppercase
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from wug.errors import InputError, caret, suggestion
+from wug.errors import FormulaError, InputError, suggestion
 from wug.files import shortened
 
 Symbols: TypeAlias = tuple[str, ...]
@@ -67,20 +67,11 @@ _MEANINGS: Mapping[str, Callable[..., Symbols]] = {
 }
 
 
-class SourceError(InputError):
-    """A source without a meaning; `start` and `end` are the columns of the error in `source`."""
-
-    def __init__(self, message: str, source: str, start: int, end: int) -> None:
-        self.source, self.start, self.end = source, start, end
-        super().__init__(f"{message}\n{caret(source, start, end)}")
-        self.message = message
-
-    @classmethod
-    def at_word(cls, message: str, source: str, position: int) -> SourceError:
-        """The error at the word with an index, or at the end."""
-        spans = [match.span() for match in re.finditer(r"\S+", source)]
-        end = len(source.rstrip())
-        return cls(message, source, *(spans[position] if position < len(spans) else (end, end + 1)))
+def error_at_word(message: str, source: str, position: int, **where: Any) -> FormulaError:
+    """The error at the word with an index, or at the end; `where` may name the file and the place."""
+    spans = [match.span() for match in re.finditer(r"\S+", source)]
+    end = len(source.rstrip())
+    return FormulaError(message, source, *(spans[position] if position < len(spans) else (end, end + 1)), **where)
 
 
 class FunctionStep(NamedTuple):
@@ -171,15 +162,15 @@ class Expression(NamedTuple):
         return self.results()[self.root] if isinstance(self.root, int) else self.root
 
 
-def parse(source: str, *, lenient: bool = False) -> Expression:
-    """Parse a source; SourceError with the column if it has no meaning.
+def parse(source: str, *, lenient: bool = False, **where: Any) -> Expression:
+    """Parse a source; FormulaError with the column if it has no meaning, and with the file and the place of `where`.
 
     `lenient` accepts what a model's outputs can make of a source in localism: words that are not symbols, and empty
     strings.
     """
     words = source.split()
     if not words and not lenient:
-        raise SourceError("an empty source has no meaning", source, 0, 1)
+        raise FormulaError("an empty source has no meaning", source, 0, 1, **where)
     steps: list[FunctionStep] = []
     waiting: list[tuple[int, list[Argument]]] = []  # functions that lack arguments, with those that they have
     string: list[str] = []
@@ -187,18 +178,17 @@ def parse(source: str, *, lenient: bool = False) -> Expression:
     for position, word in enumerate([*words, ","]):  # the end closes a string as a comma does
         if word in _ARITY:
             if string:
-                raise SourceError.at_word(f"a comma is missing before {word!r}", source, position)
+                raise error_at_word(f"a comma is missing before {word!r}", source, position, **where)
             waiting.append((position, []))
         elif word != ",":
             if word not in SYMBOLS and not lenient:
                 near = suggestion(word, _ARITY) if word.islower() or "_" in word else ""
-                raise SourceError.at_word(
-                    f"unknown word {word!r}.{near if 'mean' in near else ' Symbols are A1 to Z20'}", source, position
-                )
+                message = f"unknown word {word!r}.{near if 'mean' in near else ' Symbols are A1 to Z20'}"
+                raise error_at_word(message, source, position, **where)
             string.append(word)
         else:
             if not string and not lenient:
-                raise SourceError.at_word(_why_empty(words, position), source, position)
+                raise error_at_word(_why_empty(words, position), source, position, **where)
             root, string = tuple(string), []
             while waiting:
                 at, arguments = waiting[-1]
@@ -210,14 +200,15 @@ def parse(source: str, *, lenient: bool = False) -> Expression:
                 root = len(steps) - 1
             if not waiting and position < len(words):
                 message = "this comma separates nothing: no function here takes a second argument"
-                raise SourceError.at_word(message, source, position)
+                raise error_at_word(message, source, position, **where)
     if waiting:
-        raise SourceError.at_word(f"{words[waiting[-1][0]]!r} lacks its second argument", source, waiting[-1][0])
+        message = f"{words[waiting[-1][0]]!r} lacks its second argument"
+        raise error_at_word(message, source, waiting[-1][0], **where)
     return Expression(tuple(words), tuple(steps), root)
 
 
 def meaning(source: str) -> str:
-    """The target of a source; SourceError if it has none."""
+    """The target of a source; FormulaError if it has none."""
     return " ".join(parse(source).meaning())
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from wug.errors import InputError
 from wug.families import suite as common
 from wug.families.pcfgset.files import at, name_of_answers, source_error, target_error, text_lines
-from wug.families.pcfgset.language import Argument, Expression, FunctionStep, SourceError, Symbols, apply, arity, parse
+from wug.families.pcfgset.language import Argument, Expression, FunctionStep, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.predictions import squeeze
@@ -268,10 +268,7 @@ def _length_class(symbols: int) -> str:
 
 def _traced_source(traced: TracedSample, item: str, path: Path) -> UnrolledSource:
     place = f"line {traced.number + len(traced.steps)}"
-    try:
-        expression = parse(traced.source)
-    except SourceError as error:
-        raise InputError(error.args[0], file=path, place=place) from None
+    expression = parse(traced.source, file=path, place=place)
     if len(expression.steps) != len(traced.steps):
         message = f"{len(traced.steps)} steps for a source with {len(expression.steps)} functions: {traced.source}"
         raise InputError(message, file=path, place=place)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.pcfgset import files
-from wug.families.pcfgset.language import TWIN, SourceError, parse
+from wug.families.pcfgset.language import TWIN, parse
 from wug.families.pcfgset.predictions import read_table
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.predictions import answers_to
@@ -113,10 +113,8 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
         raise InputError(message, file=synonym_predictions, place=f"line {min(len(rows), len(others)) + 2}")
     pairs = []
     for row, other in zip(rows, others, strict=True):
-        try:
-            line = files.line_of(parse(row.source or ""), row.target, row.number - 1)
-        except SourceError as error:
-            raise InputError(error.args[0], file=predictions, place=f"line {row.number}") from None
+        expression = parse(row.source or "", file=predictions, place=f"line {row.number}")
+        line = files.line_of(expression, row.target, row.number - 1)
         pair = _pair(line, other.source or "")
         if isinstance(pair, str):
             raise InputError(pair, file=synonym_predictions, place=f"line {other.number}")

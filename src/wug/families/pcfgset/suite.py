@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from wug.errors import InputError
 from wug.families.pcfgset import files
-from wug.families.pcfgset.language import HELD_OUT, SourceError, pairs, parse
+from wug.families.pcfgset.language import HELD_OUT, pairs, parse
 from wug.families.pcfgset.predictions import read_table
-from wug.families.predictions import PredictedRow, answers_to
+from wug.families.predictions import answers_to
 from wug.families.suite import (
     ENDED_EARLY,
     MAX_WORDS_OPTION,
@@ -91,8 +90,11 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
     targets count or, if it has none, the meanings of its sources.
     """
     if gold is None:
-        rows = read_table(predictions)
-        lines, answers = [_line(row, predictions) for row in rows], [row.prediction for row in rows]
+        lines, answers = [], []
+        for row in read_table(predictions):
+            expression = parse(row.source or "", file=predictions, place=f"line {row.number}, source")
+            lines.append(files.line_of(expression, row.target, row.number, str(row.number - 1)))
+            answers.append(row.prediction)
         name = files.name_of_answers(predictions, "pcfgset")
     else:
         lines, problems = files.read_pair(*gold)
@@ -101,13 +103,6 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
         name = files.name_beside(gold[0])
     suite = replace(plain_suite(name, lines), settings={})
     return ScoredAnswers(suite, suite.score(answers))
-
-
-def _line(row: PredictedRow, path: Path) -> files.SourceLine:
-    try:
-        return files.line_of(parse(row.source or ""), row.target, row.number, str(row.number - 1))
-    except SourceError as error:
-        raise InputError(error.args[0], file=path, place=f"line {row.number}, source") from None
 
 
 def _held_out(line: files.SourceLine) -> list[str]:

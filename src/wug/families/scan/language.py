@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from wug.errors import suggestion
-from wug.families.pcfgset.language import SourceError
+from wug.errors import FormulaError, suggestion
+from wug.families.pcfgset.language import error_at_word
 
 Actions: TypeAlias = tuple[str, ...]
 
@@ -100,7 +100,7 @@ def length_bin(length: int) -> str:
 
 
 def parse(text: str) -> ScanCommand:
-    """Parse a command; SourceError with the column if it is not one."""
+    """Parse a command; FormulaError with the column if it is not one."""
     reader = _Reader(text)
     phrases = [reader.phrase()]
     if reader.take(CONJUNCTIONS):
@@ -114,7 +114,7 @@ def answer(text: str) -> str:
     """The actions of a command; empty if it is not one."""
     try:
         return " ".join(parse(text).actions)
-    except SourceError:
+    except FormulaError:
         return ""
 
 
@@ -148,11 +148,11 @@ class _Reader:
             raise self.error("'left' or 'right'" if manner else "a direction")
         return ScanPhrase(verb, manner, direction, self.take(REPETITIONS))
 
-    def error(self, expected: str) -> SourceError:
+    def error(self, expected: str) -> FormulaError:
         if not self.words:
-            return SourceError("the command is empty", self.text, 0, 1)
+            return FormulaError("the command is empty", self.text, 0, 1)
         word = self.words[self.at] if self.at < len(self.words) else ""
         message = f"{word!r} where {expected} is expected" if word else f"the command ends where {expected} is expected"
         if word and word not in WORDS:
             message = f"unknown word {word!r}.{suggestion(word, WORDS)}"
-        return SourceError.at_word(message, self.text, self.at)
+        return error_at_word(message, self.text, self.at)

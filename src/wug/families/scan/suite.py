@@ -10,9 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from wug.errors import FormulaError
 from wug.families import suite as common
 from wug.families.pcfgset.files import at, text_lines
-from wug.families.pcfgset.language import SourceError
 from wug.families.predictions import PredictedRow, aligned, answers_to, squeeze
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
 from wug.files import checksum, read_lines
@@ -136,7 +136,7 @@ def read_tasks(path: Path) -> tuple[list[ScanLine], ProblemList]:
         unknown = next((action for action in target.split() if action not in ACTIONS), None)
         try:
             command = parse(match[1])
-        except SourceError as error:
+        except FormulaError as error:
             column = match.start(1) + error.start + 1
             problems.error(f"{place}, column {column}", error.args[0])
             continue

@@ -9,7 +9,7 @@ from random import Random
 from typing import TypeAlias
 
 from wug.errors import InputError, UnknownName
-from wug.families.pcfgset.language import SourceError
+from wug.families.pcfgset.language import parse
 from wug.families.pcfgset.make import corpus, tests
 from wug.families.pcfgset.make.corpus import DepthLengthTable, SourceTarget
 from wug.families.pcfgset.make.grammar import PcfgGrammar
@@ -51,10 +51,8 @@ def read_samples(path: Path) -> list[SourceTarget]:
     """The sources of a file with their meanings; no `.tgt` file is needed."""
     samples = []
     for number, line in enumerate(read_lines(path), 1):
-        try:
-            samples.append(SourceTarget.of(" ".join(line.split())))
-        except SourceError as error:
-            raise InputError(error.args[0], file=path, place=f"line {number}") from None
+        expression = parse(line, file=path, place=f"line {number}")
+        samples.append(SourceTarget(" ".join(expression.words), " ".join(expression.meaning())))
     if not samples:
         raise InputError("the file has no sources", file=path)
     return samples
