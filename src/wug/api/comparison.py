@@ -125,7 +125,10 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="wug-", ignore_cleanup_errors=True) as folder:
         store = Store(Path(folder) / "compared")
         try:
-            numbers = [[_store(store, model, own) for model, own in side.items()] for side in sides.values()]
+            numbers = [
+                [_store(store, model, model_results) for model, model_results in side.items()]
+                for side in sides.values()
+            ]
             return Comparison(compare_runs(store, numbers, settings))
         finally:
             store.close()
@@ -147,14 +150,16 @@ def report(results: Result | Iterable[Result], path: str | Path, *, comparison: 
     Examples:
         >>> wug.report(wug.run("wug_agreement_pp", limit=8), "page.html")
     """
-    target, flat = user_path(path), _flatten(results)
+    target, all_results = user_path(path), _flatten(results)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError("a report is an HTML page: name the file .html", file=target)
     if comparison is not None and not isinstance(comparison, Comparison):
         raise InputError(f"comparison={comparison!r}: write wug.compare(…)")
     charts.require()
-    compared = comparison or _compare_models(flat)
-    page = render([ReportedResult(result) for result in flat], None if compared is None else compared.found)
+    page_comparison = comparison or _compare_models(all_results)
+    page = render(
+        [ReportedResult(result) for result in all_results], None if page_comparison is None else page_comparison.found
+    )
     write_text(target, page)
 
 
@@ -179,10 +184,10 @@ def _flatten(results: object) -> list[Result]:
     return [result for part in results for result in _flatten(part)]
 
 
-def _name_list(what: str, value: str | Sequence[str]) -> Sequence[str]:
+def _name_list(parameter: str, value: str | Sequence[str]) -> Sequence[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{what}={value!r}: write a name, or a list of names")
+        raise InputError(f"{parameter}={value!r}: write a name, or a list of names")
     return names
 
 
@@ -192,7 +197,9 @@ def _sides(results: Sequence[Result], by: str | Callable[[Result], str]) -> dict
     for result in results:
         side = sides.setdefault(by(result) if callable(by) else _side_name(result, by), {})
         same_model = side.setdefault(result.model, [])
-        if duplicates := [earlier for earlier in same_model if _suite_version(earlier) == _suite_version(result)]:
+        if duplicates := [
+            earlier_result for earlier_result in same_model if _suite_version(earlier_result) == _suite_version(result)
+        ]:
             field = _differing_field(duplicates, result)
             fix = "leave one out"
             if field is not None:
@@ -221,9 +228,9 @@ def _side_name(result: Result, by: str) -> str:
 
 
 def _differing_field(earlier_results: Sequence[Result], result: Result) -> str | None:
-    for earlier in earlier_results:
+    for earlier_result in earlier_results:
         for name, value in result.signature.fields:
-            if earlier.signature.get(name) != value:
+            if earlier_result.signature.get(name) != value:
                 return name
     return None
 

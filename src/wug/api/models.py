@@ -94,9 +94,9 @@ class Model:
         if self.opened.returns != "scores":
             also = ", or open it with score='source'" if can_score_sources(self.id) else ""
             raise ModelError(f"{self.id} generates text and does not score it. Use generate(){also}")
-        several = [texts] if isinstance(texts, (str, Request)) else _as_texts(texts)
-        scored = list(self.opened.score([self._request(text, index) for index, text in enumerate(several)]))
-        return scored[0] if isinstance(texts, (str, Request)) else scored
+        text_list = [texts] if isinstance(texts, (str, Request)) else _as_texts(texts)
+        outputs = list(self.opened.score([self._request(text, index) for index, text in enumerate(text_list)]))
+        return outputs[0] if isinstance(texts, (str, Request)) else outputs
 
     @overload
     def generate(self, sources: str) -> Answer: ...  # type: ignore[overload-overlap]
@@ -106,8 +106,8 @@ class Model:
         """The output for a source; a list for several sources."""
         if self.opened.returns != "text":
             raise ModelError(f"{self.id} scores text and does not generate it. Use score()")
-        several = [sources] if isinstance(sources, str) else _as_texts(sources)
-        checked = [_checked_text(source, index) for index, source in enumerate(several)]
+        source_list = [sources] if isinstance(sources, str) else _as_texts(sources)
+        checked = [_checked_text(source, index) for index, source in enumerate(source_list)]
         outputs = [Answer(output) if isinstance(output, str) else output for output in self.opened.generate(checked)]
         return outputs[0] if isinstance(sources, str) else outputs
 
@@ -170,17 +170,17 @@ def open_model(
 
 def models_of(models: object) -> list[Model]:
     """One or several models, by name or open; patterns and lists give several."""
-    listed = list(models) if isinstance(models, Iterable) and not _is_one_model(models) else [models]
-    opened: list[Model] = []
-    for model in listed:
+    model_list = list(models) if isinstance(models, Iterable) and not _is_one_model(models) else [models]
+    open_models: list[Model] = []
+    for model in model_list:
         names = [str(model)] if isinstance(model, (str, Path)) else model
         if isinstance(names, list):
-            opened += [model_of(match.text) for match in model_patterns.expand(names)]
+            open_models += [model_of(match.text) for match in model_patterns.expand(names)]
         else:
-            opened.append(model_of(model))
-    if not opened:
+            open_models.append(model_of(model))
+    if not open_models:
         raise InputError(f"there is no model. Give {EXPECTED}, or a list of them")
-    return opened
+    return open_models
 
 
 def model_of(model: object, tokenizer: object = None, options: Mapping[str, str] | None = None) -> Model:

@@ -107,9 +107,9 @@ class Reading(Tabulated):
             p = {e.group: e.value for e in result.estimates if e.metric == "p"}
             for e in result.estimates:
                 if e.metric != "p":
-                    first = (result.suite, Group.parse(e.group).value or None, written(target.terms), result.model)
+                    keys = (result.suite, Group.parse(e.group).value or None, written(target.terms), result.model)
                     p_value = p.get(e.group) if e.metric == "delta_ll" else None
-                    rows.append((*first, e.metric, e.group, e.value, e.n, e.low, e.high, e.method, p_value))
+                    rows.append((*keys, e.metric, e.group, e.value, e.n, e.low, e.high, e.method, p_value))
         return _table("suite measure predictors model metric group value n low high method p", rows)
 
     def _as_table(self) -> Table:
@@ -139,8 +139,8 @@ class Reading(Tabulated):
                 for column, name in enumerate(["(Intercept)", *map(str, terms)], -1):
                     interval = coefficients.interval(column)
                     values = (float(coefficients.values[column + 1]), float(coefficients.errors[column + 1]))
-                    tested = (coefficients.t(column), coefficients.p(column), interval.low, interval.high)
-                    rows.append((fit.measure, target.label, regression, name, *values, *tested))
+                    statistics = (coefficients.t(column), coefficients.p(column), interval.low, interval.high)
+                    rows.append((fit.measure, target.label, regression, name, *values, *statistics))
         return _table("measure model regression term estimate se t p low high", rows)
 
     @property
@@ -206,23 +206,23 @@ class Reading(Tabulated):
         ]
         if human is not None:
             columns = (human["item"], human["condition"], human["region"], human["rt"])
-            measured = [(str(i), str(c), int(r), float(v)) for i, c, r, v in zip(*columns, strict=True)]
-            effects.append(("people", "rt", milliseconds.measured_effect(measured, pair, region)))
+            reading_times = [(str(i), str(c), int(r), float(v)) for i, c, r, v in zip(*columns, strict=True)]
+            effects.append(("people", "rt", milliseconds.measured_effect(reading_times, pair, region)))
         rows = [(label, name, e.region, e.ms, e.low, e.high, e.items, e.bits) for label, name, e in effects]
         return _table("source measure region effect low high items bits", rows)
 
     def summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
         """The cells of a table for a terminal; `names` are short names of the models."""
         yield "measure", "predictors", "ΔLL", "95% interval", "p", "n", "partial R²", "slope at t, t-1, …"
-        least = 1 / (1 + self._suite.prepared.settings.permutations)
+        minimum_p = 1 / (1 + self._suite.prepared.settings.permutations)
         for result, fits in zip(self.results, self._fits, strict=True):
             for fit in fits:
                 by_metric = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, fit.measure))}
                 delta = by_metric["delta_ll"]
-                first = (fit.measure, names[result.model], number(delta.value))
+                label_cells = (fit.measure, names[result.model], number(delta.value))
                 interval = interval_text(delta.low, delta.high, delta.method, share=False)
-                p, r2 = view.p_text(fit.p, least), f"{fit.partial_r2:.2f}%"
-                yield (*first, interval, p, f"{delta.n:,}", r2, _slopes(fit, by_metric))
+                p, r2 = view.p_text(fit.p, minimum_p), f"{fit.partial_r2:.2f}%"
+                yield (*label_cells, interval, p, f"{delta.n:,}", r2, _slopes(fit, by_metric))
 
     def lag_summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
         """The cells of a table of each word alone; none if that was not fitted."""
@@ -279,12 +279,12 @@ def reading(
     formulas = [f"{k}={v}" for k, v in predictors.items()] if isinstance(predictors, Mapping) else _as_tuple(predictors)
     uses, where = _as_tuple(options.pop("use", None)), _as_tuple(options.pop("where", None))
     allow_mismatch = bool(options.pop("allow_mismatch", False))
-    parsed = settings({**as_text(options), "baseline": baseline}, _as_tuple(measure), where)
+    reading_settings = settings({**as_text(options), "baseline": baseline}, _as_tuple(measure), where)
     with opened_cache(None if cache is None else user_path(cache)) as outputs:
         result = run_reading(
             ReadingRequest(
                 table=table,
-                settings=parsed,
+                settings=reading_settings,
                 predictors=formulas,
                 models=[] if models is None else [model.opened for model in models_of(models)],
                 uses=uses or ("surprisal",),
@@ -357,10 +357,10 @@ def _model_sets(suite: ReadingSuite, request: ReadingRequest) -> list[PredictorS
     for handle in request.models:
         for use in request.uses:
             model = CachedModel(handle, request.cache, request.progress)
-            predicted = predict(suite.prepared, model, use)
+            predictor_set = predict(suite.prepared, model, use)
             notices = tuple(notice.text for notice in model.pop_warnings())
-            label = _label(predicted.label, use, request)
-            sets.append(replace(predicted, label=label, warnings=(*predicted.warnings, *notices)))
+            label = _label(predictor_set.label, use, request)
+            sets.append(replace(predictor_set, label=label, warnings=(*predictor_set.warnings, *notices)))
     return sets
 
 
@@ -369,13 +369,13 @@ def _label(label: str, use: str, request: ReadingRequest) -> str:
 
 
 def _result(suite: ReadingSuite, target: PredictorSet, fits: Sequence[MeasureFit]) -> Result:
-    used = ",".join(str(len(fit.rows)) for fit in fits)
-    dropped = "; ".join(filter(None, (dropped_text(suite.prepared, fit).partition("removed ")[2] for fit in fits)))
+    row_counts = ",".join(str(len(fit.rows)) for fit in fits)
+    dropped_rows = "; ".join(filter(None, (dropped_text(suite.prepared, fit).partition("removed ")[2] for fit in fits)))
     options = {
         **suite.options,
         "predictors": written(target.terms),
-        "rows": f"{used} of {len(suite.prepared.table)}",
-        "dropped": dropped.replace("|", "¦") or "none",
+        "rows": f"{row_counts} of {len(suite.prepared.table)}",
+        "dropped": dropped_rows.replace("|", "¦") or "none",
     }
     signature = build_signature(suite.name, suite.checksum, options, target.label, target.options)
     rows = result_rows(suite.prepared, target, fits)

@@ -64,14 +64,14 @@ class Results(Tabulated, Sequence[Result]):
             return self.select(suite=index)
         if not isinstance(index, (int, slice)):
             raise InputError(f"results[{index!r}]: write a number, a slice, or the name of a suite")
-        selected = self._results[index]
-        return selected if isinstance(selected, Result) else Results(selected, runs=self.runs, store=self.store)
+        selection = self._results[index]
+        return selection if isinstance(selection, Result) else Results(selection, runs=self.runs, store=self.store)
 
     def __repr__(self) -> str:
         names = short_names(result.model for result in self._results)
         lines = [f"  {line(result, names)}" for result in self._results[:MAX_SHOWN]]
-        more = [f"  and {len(self) - MAX_SHOWN:,} more"] if len(self) > MAX_SHOWN else []
-        return "\n".join([f"<Results of {len(self):,}>", *lines, *more])
+        further_line = [f"  and {len(self) - MAX_SHOWN:,} more"] if len(self) > MAX_SHOWN else []
+        return "\n".join([f"<Results of {len(self):,}>", *lines, *further_line])
 
     def _repr_html_(self) -> str:
         return html(self._results)
@@ -90,18 +90,18 @@ class Results(Tabulated, Sequence[Result]):
         """
         names = short_names(result.model for result in self._results)
         metrics = {estimate.metric for result in self._results for estimate in result.estimates}
-        known = {"suite": {r.suite for r in self}, "model": {*names, *names.values()}, "metric": metrics}
-        for what, name in (("suite", suite), ("model", model), ("metric", metric)):
-            if name is not None and name not in known[what]:
-                raise UnknownName(what, name, known[what])
-        selected = [
+        known_names = {"suite": {r.suite for r in self}, "model": {*names, *names.values()}, "metric": metrics}
+        for parameter, name in (("suite", suite), ("model", model), ("metric", metric)):
+            if name is not None and name not in known_names[parameter]:
+                raise UnknownName(parameter, name, known_names[parameter])
+        selection = [
             result
             for result in self._results
             if suite in (None, result.suite) and model in (None, result.model, names[result.model])
         ]
         if metric is not None:
-            selected = [with_metric(result, metric) for result in selected]
-        return Results(selected, runs=self.runs, store=self.store)
+            selection = [with_metric(result, metric) for result in selection]
+        return Results(selection, runs=self.runs, store=self.store)
 
     def pool(self, by: PoolBy = "seed") -> Results:
         """The mean of each estimate over runs that differ in their seed alone, give or take one standard deviation.
@@ -142,8 +142,8 @@ class Results(Tabulated, Sequence[Result]):
         Nested details have their path as a name (`conditions.match_sing.sentence`); lists stay lists.
         """
         rows = [_row(result, outcome) for result in self._results for outcome in result.outcomes]
-        none = Table.of_tuples(OUTCOME_COLUMNS, (), dict.fromkeys(OUTCOME_COLUMNS[:-1], str))
-        return Table.of_rows(rows) if rows else none
+        empty_table = Table.of_tuples(OUTCOME_COLUMNS, (), dict.fromkeys(OUTCOME_COLUMNS[:-1], str))
+        return Table.of_rows(rows) if rows else empty_table
 
     def _as_table(self) -> Table:
         return self.estimates
@@ -203,9 +203,9 @@ class Store:
 
     def results(self, *numbers: int) -> Results:
         """The results of the runs with these numbers, or of all, in order."""
-        chosen = list(dict.fromkeys(numbers)) or sorted(run.id for run in self._store.runs())
-        results = [result for number in chosen for result in self._store.results(number)]
-        return Results(results, runs=chosen, store=self.path)
+        run_numbers = list(dict.fromkeys(numbers)) or sorted(run.id for run in self._store.runs())
+        results = [result for number in run_numbers for result in self._store.results(number)]
+        return Results(results, runs=run_numbers, store=self.path)
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {len(self._store.runs()):,} runs>"
@@ -276,8 +276,8 @@ def import_results(
         sweep=sweep,
         command="wug.import_results(…)",
     )
-    results = (result for stored in imports for result in stored.results)
-    return Results(results, runs=(stored.number for stored in imports), store=target.path)
+    results = (result for stored_import in imports for result in stored_import.results)
+    return Results(results, runs=(stored_import.number for stored_import in imports), store=target.path)
 
 
 def with_metric(result: Result, metric: str) -> Result:
@@ -298,9 +298,9 @@ def with_metric(result: Result, metric: str) -> Result:
 
 def _row(result: Result, outcome: Outcome) -> dict[str, object]:
     values = (result.suite, result.kind, result.model, outcome.item, outcome.metric, outcome.value)
-    fixed = dict(zip(OUTCOME_COLUMNS, values, strict=True))
+    leading_cells = dict(zip(OUTCOME_COLUMNS, values, strict=True))
     groups, details = outcome.groups, _flattened(outcome.detail)
-    return {**fixed, **_renamed(groups, "group", fixed), **_renamed(details, "detail", fixed)}
+    return {**leading_cells, **_renamed(groups, "group", leading_cells), **_renamed(details, "detail", leading_cells)}
 
 
 def _renamed(values: Mapping[str, object], prefix: str, taken: Mapping[str, object]) -> dict[str, object]:
@@ -309,7 +309,7 @@ def _renamed(values: Mapping[str, object], prefix: str, taken: Mapping[str, obje
 
 def _flattened(values: Mapping[str, object], path: str = "") -> dict[str, object]:
     """Nested values by their paths."""
-    flat: dict[str, object] = {}
+    by_path: dict[str, object] = {}
     for name, value in values.items():
-        flat |= _flattened(value, f"{path}{name}.") if isinstance(value, Mapping) else {f"{path}{name}": value}
-    return flat
+        by_path |= _flattened(value, f"{path}{name}.") if isinstance(value, Mapping) else {f"{path}{name}": value}
+    return by_path

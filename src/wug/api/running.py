@@ -263,11 +263,11 @@ def run(
         raise InputError(f"sweep={sweep!r} names runs in a store: give store=… too")
     if protocol is not None and any(isinstance(suite, Suite) for suite in _as_list(suites)):
         raise InputError("protocol= is for suites given by name or path: these are already open")
-    opened = models is not None and any(map(_is_bare, _as_list(models)))
-    if opened and protocol is not None:
+    has_functions = models is not None and any(map(_is_bare, _as_list(models)))
+    if has_functions and protocol is not None:
         raise InputError("protocol= is for models given by name, or opened with wug.open_model(…)")
-    listed_suites = open_suites(suites, options, kind=kind) if opened else _as_list(suites)
-    if opened:
+    listed_suites = open_suites(suites, options, kind=kind) if has_functions else _as_list(suites)
+    if has_functions:
         options = kind = None
     listed_models = None if models is None else [_model(model, listed_suites) for model in _as_list(models)]
     ids = Counter(m.id for m in listed_models or () if isinstance(m, ModelHandle) and m.spec is None)
@@ -363,9 +363,9 @@ def metric(
 
 
 def _as_list(value: Any) -> list[Any]:
-    single = isinstance(value, (str, bytes, Path, Suite, Mapping)) or not isinstance(value, Iterable)
-    single = single or hasattr(value, "columns")  # a data frame
-    return [value] if single else list(value)
+    is_single = isinstance(value, (str, bytes, Path, Suite, Mapping)) or not isinstance(value, Iterable)
+    is_single = is_single or hasattr(value, "columns")  # a data frame
+    return [value] if is_single else list(value)
 
 
 def _is_bare(model: object) -> bool:
@@ -384,10 +384,10 @@ def _model(model: object, suites: Sequence[object]) -> str | ModelHandle:
 def _verbatim(text: str | Iterable[str]) -> list[object]:
     from wug.texts import Text
 
-    several = [text] if isinstance(text, str) else text
-    if not isinstance(several, Iterable):
+    text_list = [text] if isinstance(text, str) else text
+    if not isinstance(text_list, Iterable):
         raise InputError(f"text={text!r}: write a str, or a list of them")
-    return [Text(refuse_surrogates(item)) if isinstance(item, str) else item for item in several]
+    return [Text(refuse_surrogates(item)) if isinstance(item, str) else item for item in text_list]
 
 
 def _in_requests(progress: Callable[[int, int], None]) -> Listener:
@@ -422,5 +422,5 @@ def _call_text(request: RunRequest) -> str:
         "tags": request.tags,
         "sweep": request.sweep,
     }
-    written = "".join(f", {name}={value!r}" for name, value in arguments.items() if value)
-    return f"wug.run({suites}{model}{written})"
+    argument_text = "".join(f", {name}={value!r}" for name, value in arguments.items() if value)
+    return f"wug.run({suites}{model}{argument_text})"

@@ -49,9 +49,9 @@ def on_command_line(name: str) -> bool:
 
 def _in_existing_folder(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
     """The callback of --store and --cache: a folder named on the command line must exist."""
-    typed = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    is_typed = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     kind = OUTPUT_FOLDER if param is STORE else OUTPUT_FILE
-    return kind.convert(value, param, ctx) if typed and value is not None else value
+    return kind.convert(value, param, ctx) if is_typed and value is not None else value
 
 
 STORE = option(
@@ -140,9 +140,9 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group, then the options of all commands."""
-        grouped = {option for group in self._groups.values() for option in group}
-        general = [option for option in self.get_params(ctx) if option not in grouped]
-        for title, options in {**self._groups, "General": general}.items():
+        grouped_options = {option for group in self._groups.values() for option in group}
+        general_options = [option for option in self.get_params(ctx) if option not in grouped_options]
+        for title, options in {**self._groups, "General": general_options}.items():
             if records := [record for option in options if (record := option.get_help_record(ctx))]:
                 with formatter.section(title):
                     formatter.write_dl(records)
@@ -231,8 +231,8 @@ def deliver_runs(
     runs: Sequence[tuple[str, int | None, Sequence[Result]]], options: ResultOptions, hint: str | None = None
 ) -> None:
     """Print the results of models, given with the numbers of their runs; those of many as models by suites."""
-    plain = options.form == "table" and not options.summary and not options.by
-    if not plain or len(runs) <= MAX_RUNS_IN_FULL:
+    is_default_table = options.form == "table" and not options.summary and not options.by
+    if not is_default_table or len(runs) <= MAX_RUNS_IN_FULL:
         deliver_new([result for _, _, results in runs for result in results], options, hint)
         return
     from wug.views import sweeps
@@ -346,9 +346,11 @@ def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[...
     """A function that draws a bar on stderr: it takes what is done, the total, and a text about the present."""
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    before, after = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[now]"))
-    done = DownloadColumn() if in_bytes else MofNCompleteColumn()
-    columns = (before, BarColumn(), done, TimeRemainingColumn(), after)
+    label_column, text_column = (
+        TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[now]")
+    )
+    count_column = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = (label_column, BarColumn(), count_column, TimeRemainingColumn(), text_column)
     with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None, now="")
-        yield lambda done, total, now="": bar.update(task, completed=done, total=total or None, now=now)
+        yield lambda count_column, total, now="": bar.update(task, completed=count_column, total=total or None, now=now)

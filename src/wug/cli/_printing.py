@@ -46,10 +46,10 @@ def tell(text: str, **fields: object) -> None:
     if not in_json():
         _write(sys.stderr, visible(text) + "\n")
         return
-    level, colon, rest = text.partition(": ")
+    level, colon, message = text.partition(": ")
     if not colon or level not in ("error", "warning", "failed"):
-        level, rest = "info", text
-    record = {"level": level.replace("failed", "error"), "message": rest, **fields}
+        level, message = "info", text
+    record = {"level": level.replace("failed", "error"), "message": message, **fields}
     _write(sys.stderr, json.dumps(record, ensure_ascii=True) + "\n")
 
 

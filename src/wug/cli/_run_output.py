@@ -71,8 +71,8 @@ def _hint(plan: Plan, report: RunReport) -> str:
         return ""
     if plan.sweep is None:
         return common.next_steps(report.runs)
-    before = f", {report.resumed} of them before" if report.resumed else ""
-    done = f"{len(report.runs)} of {len(plan.tasks)} models done{before}"
+    resumed_note = f", {report.resumed} of them before" if report.resumed else ""
+    done = f"{len(report.runs)} of {len(plan.tasks)} models done{resumed_note}"
     return f"{done} · {common.suggested_command('show', f'sweep:{plan.sweep}')} · {common.suggested_command('view')}"
 
 
@@ -106,12 +106,12 @@ def progress(plan: Plan) -> Iterator[Listener]:
     if not sys.stderr.isatty():
         yield _ProgressLines() if len(plan.tasks) > 1 else _say_loading
         return
-    several = len(plan.tasks) > 1
-    with common.progress_bar("models" if several else "requests") as draw:
+    has_models = len(plan.tasks) > 1
+    with common.progress_bar("models" if has_models else "requests") as draw:
 
         def listen(event: RunEvent) -> None:
             done, total = event.requests
-            if several:
+            if has_models:
                 now = f"{event.model}  {done:,} of {total:,} requests" if total else event.model
                 draw(event.done + (done / total if total else 0.0), event.models, now)
             else:
@@ -151,7 +151,7 @@ def line(event: RunEvent, seconds: float) -> str:
     done, total = event.requests
     if total:
         parts.append(f"{done:,} of {total:,} requests")
-    new = event.done - event.resumed + (done / total if total else 0.0)
-    if new > 0 and event.done < event.models:
-        parts.append(f"about {duration(seconds * (event.models - event.resumed - new) / new)} left")
+    new_models = event.done - event.resumed + (done / total if total else 0.0)
+    if new_models > 0 and event.done < event.models:
+        parts.append(f"about {duration(seconds * (event.models - event.resumed - new_models) / new_models)} left")
     return " · ".join(parts)

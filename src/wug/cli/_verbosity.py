@@ -70,8 +70,8 @@ def add_global_flags(command: click.Command) -> click.Command:
 
     An option with one value that is given twice is refused: click would use the last one.
     """
-    present = {param.name for param in command.params}
-    command.params.extend(flag for flag in FLAGS if flag.name not in present)
+    names = {param.name for param in command.params}
+    command.params.extend(flag for flag in FLAGS if flag.name not in names)
     if not isinstance(command.make_parser, partial):
         command.make_parser = partial(_refusing_repeats, command.make_parser)  # type: ignore[method-assign]
     if isinstance(command, click.Group):
@@ -105,9 +105,9 @@ def begin_log() -> None:
 
     def is_new(record: logging.LogRecord) -> bool:
         line = record.getMessage()
-        repeated = record.levelno >= logging.WARNING and line in warned
+        is_repeat = record.levelno >= logging.WARNING and line in warned
         warned.add(line)
-        return not repeated
+        return not is_repeat
 
     handler.addFilter(is_new)
     logger = logging.getLogger("wug")

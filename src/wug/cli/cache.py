@@ -41,8 +41,8 @@ def show(cache: Path | None) -> None:
         return
     from wug.evaluation.cache import Cache
 
-    with closing(Cache(path)) as opened:
-        models = opened.models()
+    with closing(Cache(path)) as output_cache:
+        models = output_cache.models()
     printing.emit(f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
     for entry in models:
         day = datetime.fromtimestamp(entry.written, UTC).date()
@@ -66,10 +66,10 @@ def clear(model: str | None, older_than: float | None, everything: bool, cache: 
     if everything == (model is not None or older_than is not None):
         raise click.UsageError("name what to delete: --model MODEL, --older-than DAYS, or --all")
     path = cache or common.default_cache()
-    before = None if older_than is None else time.time() - older_than * DAY_SECONDS
-    with closing(Cache(path)) as opened:
-        names = [entry.model for entry in opened.models()]
+    time_limit = None if older_than is None else time.time() - older_than * DAY_SECONDS
+    with closing(Cache(path)) as output_cache:
+        names = [entry.model for entry in output_cache.models()]
         if model is not None and model not in names:
             raise UnknownName("model", model, names)
-        deleted = opened.clear(model=model, before=before)
-    common.say(f"{deleted:,} outputs deleted")
+        count = output_cache.clear(model=model, before=time_limit)
+    common.say(f"{count:,} outputs deleted")

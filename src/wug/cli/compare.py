@@ -192,20 +192,20 @@ def _sweeps(store: Store, names: tuple[str, ...], settings: ComparisonSettings, 
     from wug.results.sweeps import find
     from wug.views import sweeps
 
-    chosen = [find(store.reader, name) for name in names]
-    drawn = options.output is not None and options.suffix in PAGES
-    if len(chosen) == 1 or drawn:
-        curves = sweep_curves(store.reader, chosen, suites=settings.suites, metrics=settings.metrics)
-        if options.output is not None and drawn:
+    found_sweeps = [find(store.reader, name) for name in names]
+    as_chart = options.output is not None and options.suffix in PAGES
+    if len(found_sweeps) == 1 or as_chart:
+        curves = sweep_curves(store.reader, found_sweeps, suites=settings.suites, metrics=settings.metrics)
+        if options.output is not None and as_chart:
             _save(charts.stacked([charts.titled(figure) for figure in sweeps.sweep_figures(curves)]), options.output)
         elif options.in_terminal:
             sweeps.show_curves(curves, printing.console(width=160))
         else:
             options.deliver(sweeps.curve_table(curves))
         return
-    if len(chosen) > 2:
+    if len(found_sweeps) > 2:
         raise click.UsageError("--curve compares two sweeps; to draw more, use -o curves.svg")
-    compared = compare_sweeps(store, chosen[0], chosen[1], settings)
+    compared = compare_sweeps(store, found_sweeps[0], found_sweeps[1], settings)
     if options.in_terminal:
         sweeps.show_comparison(compared, printing.console(width=160))
     else:

@@ -60,10 +60,10 @@ def list_(family: str | None, language: str | None, form: str) -> None:
         common.say("no such set")
         return
     columns = ("set", "family", "languages", "items", "size", "licence", "fetched")
-    shown = (
+    printed_rows = (
         row | {"licence": row["licence"] or "none named", "fetched": "yes" if row["fetched"] else ""} for row in rows
     )
-    print_table([{name: row[name] for name in columns} for row in shown])
+    print_table([{name: row[name] for name in columns} for row in printed_rows])
 
 
 @common.with_options(common.TABLE_FORMAT)

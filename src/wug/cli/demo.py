@@ -50,16 +50,16 @@ def command(output: Path, limit: int | None) -> None:
 
     charts.require()
     suites = {name: open_suites(name) for name in dict.fromkeys(name for names, _ in RUNS.values() for name in names)}
-    recorded = []
+    recorded_runs = []
     for model, (names, items) in RUNS.items():
-        sampled = [suite.sample(min(items, limit or items)) for name in names for suite in suites[name]]
-        common.say(f"evaluating {model} on {sum(map(len, sampled)):,} items of {', '.join(names)}")
-        recorded.append(_evaluate(model, sampled, output))
+        samples = [suite.sample(min(items, limit or items)) for name in names for suite in suites[name]]
+        common.say(f"evaluating {model} on {sum(map(len, samples)):,} items of {', '.join(names)}")
+        recorded_runs.append(_evaluate(model, samples, output))
     store = Store(output / "store")
     page = output / "report.html"
-    runs = [run.number or 0 for run in recorded]
+    runs = [run.number or 0 for run in recorded_runs]
     common.write_page(store, runs, None, page)
-    common.deliver([_headline(result) for run in recorded for result in run.results], common.ResultOptions())
+    common.deliver([_headline(result) for run in recorded_runs for result in run.results], common.ResultOptions())
     printing.echo(_next_commands(page, store.path, runs))
 
 

@@ -112,8 +112,8 @@ def command(
         return
     if output is not None and output.is_dir():
         raise InputError("is a folder: name a file", file=output)
-    if unnamed := [label for label in options["labels"] if not all(label.partition("="))]:
-        raise click.UsageError(f"--label {unnamed[0]}: write MODEL=NAME")
+    if wrong_labels := [label for label in options["labels"] if not all(label.partition("="))]:
+        raise click.UsageError(f"--label {wrong_labels[0]}: write MODEL=NAME")
     options["labels"] = dict(label.split("=", 1) for label in options["labels"])
     if options["chart"] or options["figure"]:
         if table_format:
@@ -186,8 +186,8 @@ def _to_chart(selection: _Selection, what: str | None, output: Path | None, opti
     else:
         results = selection.results()
         style = replace(style, labels={**config().labels_for(results), **style.labels})
-        shown = choose_figure(style.relabelled(results), options["figure"])
-        charts.save(charts.titled(shown, style.title_characters), output, style.apply)
+        figure = choose_figure(style.relabelled(results), options["figure"])
+        charts.save(charts.titled(figure, style.title_characters), output, style.apply)
     common.say(f"wrote {output}")
 
 
@@ -195,25 +195,25 @@ def _to_table(
     selection: _Selection, what: str | None, form: str | None, output: Path | None, options: Mapping[str, Any]
 ) -> None:
     """Write rows, or a suite as JSON."""
-    wide, labels = options["wide"], options["labels"]
+    is_wide, labels = options["wide"], options["labels"]
     if style_option := next((name for name in STYLE_OPTIONS if options[name] is not None), None):
         raise click.UsageError(f"--{style_option.replace('_', '-')} is for --chart")
-    if (wide or labels) and (what not in (None, "estimates") or not wide):
-        raise click.UsageError("--wide is a table of estimates" if wide else "--label is for --wide and --chart")
+    if (is_wide or labels) and (what not in (None, "estimates") or not is_wide):
+        raise click.UsageError("--wide is a table of estimates" if is_wide else "--label is for --wide and --chart")
     if what == "suite":
         if common.resolve_format(form, output, {".json": "json"}) not in (None, "json"):
             raise click.UsageError(f"--what suite writes JSON, not {form}: leave --to out")
         common.deliver_text(_evaluated(selection.results()), output)
         return
-    form = common.resolve_format(form, output, format_suffixes()) or ("table" if wide else "csv")
-    what = what or ("estimates" if wide or form in FOR_PEOPLE else "outcomes")
+    form = common.resolve_format(form, output, format_suffixes()) or ("table" if is_wide else "csv")
+    what = what or ("estimates" if is_wide or form in FOR_PEOPLE else "outcomes")
     if what == "outcomes" and form in EXPORTED_BY_DUCKDB:
         if form == "parquet" and output is None:
             raise InputError("parquet is not text: name a file with -o")
         _write_outcomes(selection.results(), form, output, raw=options["raw"])
         return
     common.require_format(form, output)
-    table = _wide(selection, labels) if wide else _table(selection, what, form)
+    table = _wide(selection, labels) if is_wide else _table(selection, what, form)
     common.deliver_table(table, form, output, raw=options["raw"])
 
 

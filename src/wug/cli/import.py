@@ -49,7 +49,7 @@ def command(
     imports = import_files(
         [user_path(file) for file in files], store, form=source, model=model, sweep=sweep, command=common.command_line()
     )
-    for notice in dict.fromkeys(stored.notice for stored in imports if stored.notice):
+    for notice in dict.fromkeys(stored_import.notice for stored_import in imports if stored_import.notice):
         printing.tell(notice)
     if sweep is not None and form == "table" and not summary:
         try:
@@ -59,5 +59,9 @@ def command(
         by_field = common.suggested_command("show", f"sweep:{sweep}", "--by", "FIELD")
         common.say(f"{len(imports)} runs saved · {by_field} · {common.suggested_command('view')}")
         return
-    hint = common.next_steps({str(stored.number): stored.number for stored in imports})
-    common.deliver_runs([(stored.results[0].model, stored.number, stored.results) for stored in imports], options, hint)
+    hint = common.next_steps({str(stored_import.number): stored_import.number for stored_import in imports})
+    common.deliver_runs(
+        [(stored_import.results[0].model, stored_import.number, stored_import.results) for stored_import in imports],
+        options,
+        hint,
+    )

@@ -115,8 +115,8 @@ def print_runs(rows: ListedRows, *, gap: bool, max_rows: int | None) -> None:
         common.say("no runs yet: wug run SUITE --model MODEL")
         return
     columns = ("run", "name", "started", "status", "about", "model", "suites", "command")
-    shown = [name for name in columns if name not in ("name", "about") or any(row[name] for row in rows)]
-    _print_lines([{name: _short_cell(name, row[name]) for name in shown} for row in rows[:max_rows]], head=True)
+    used_columns = [name for name in columns if name not in ("name", "about") or any(row[name] for row in rows)]
+    _print_lines([{name: _short_cell(name, row[name]) for name in used_columns} for row in rows[:max_rows]], head=True)
     if max_rows is not None and len(rows) > max_rows:
         printing.echo(f"{len(rows) - max_rows} more: {common.suggested_command('list', 'runs')}")
 
@@ -164,8 +164,10 @@ def _suites(tags: Iterable[str]) -> ListedRows:
 
     paths = builtin_suites()
     # By its path: a file here may be called like it.
-    opened = [(name, suite) for name, path in paths.items() for suite in open_suites(str(path))]
-    chosen = tagged([suite for _, suite in opened], tags) if tags else [suite for _, suite in opened]
+    named_suites = [(name, suite) for name, path in paths.items() for suite in open_suites(str(path))]
+    selected_suites = (
+        tagged([suite for _, suite in named_suites], tags) if tags else [suite for _, suite in named_suites]
+    )
     return [
         {
             "family": suite.kind,
@@ -174,8 +176,8 @@ def _suites(tags: Iterable[str]) -> ListedRows:
             "about": suite.meta.get("description") or _readme_description(name, paths[name].parent),
             "tags": tags_of(suite),
         }
-        for name, suite in opened
-        if any(suite is match for match in chosen)
+        for name, suite in named_suites
+        if any(suite is match for match in selected_suites)
     ]
 
 
@@ -265,10 +267,10 @@ def _with_sweeps(rows: ListedRows, store_path: Path | None) -> ListedRows:
     from wug.results.sweeps import counts, members, sweeps
 
     reader = common.open_store(store_path).reader
-    numbered = [(int(row["run"]), row) for row in rows if row["sweep"] is None]
+    numbered_rows = [(int(row["run"]), row) for row in rows if row["sweep"] is None]
     for sweep in sweeps(reader):
         sweep_members = members(reader, sweep)
-        latest = max((member.run.id for member in sweep_members if member.run is not None), default=0)
+        latest_run = max((member.run.id for member in sweep_members if member.run is not None), default=0)
         line = {
             **dict.fromkeys(rows[0] if rows else ("name",)),
             "run": str(sweep),
@@ -278,8 +280,8 @@ def _with_sweeps(rows: ListedRows, store_path: Path | None) -> ListedRows:
             "started": sweep.started,
             "command": sweep.command,
         }
-        numbered.append((latest, line))
-    return [row for _, row in sorted(numbered, key=lambda pair: -pair[0])]
+        numbered_rows.append((latest_run, line))
+    return [row for _, row in sorted(numbered_rows, key=lambda pair: -pair[0])]
 
 
 def _cell(value: object) -> str:

@@ -112,8 +112,8 @@ def option_defaults(command: click.Command) -> dict[str, Any]:
         if key.name not in config or (key.variable and os.environ.get(key.variable)):
             continue
         for option in command.params:
-            same = option.envvar == key.variable or (key.name == "device" and "--device" in option.opts)
-            if key.variable and same and option.name is not None:
+            is_key = option.envvar == key.variable or (key.name == "device" and "--device" in option.opts)
+            if key.variable and is_key and option.name is not None:
                 value = config[key.name].value
                 defaults[option.name] = [value] if option.multiple and isinstance(value, str) else value
     if isinstance(command, click.Group):
@@ -209,9 +209,9 @@ def _refuse(error: click.ClickException) -> NoReturn:
     if printing.in_json():
         printing.tell(f"error: {error.format_message()}")
     else:
-        shown = io.StringIO()
-        error.show(shown)
-        printing.tell(shown.getvalue().removesuffix("\n"))
+        stream = io.StringIO()
+        error.show(stream)
+        printing.tell(stream.getvalue().removesuffix("\n"))
     sys.exit(error.exit_code)
 
 

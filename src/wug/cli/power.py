@@ -76,18 +76,18 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path | None
 def _table(needs: Sequence[NeededItems], power: float) -> RowTable:
     from wug.stats_paired import MAX_ITEMS
 
-    paired = needs[0].paired
-    value, now = ("difference", "power_now") if paired else ("value", "width_now")
-    target = "wanted_difference" if paired else "wanted_width"
-    names = ("suite", "metric", value, "n", now, target, "items_needed")
+    is_paired = needs[0].paired
+    value, current = ("difference", "power_now") if is_paired else ("value", "width_now")
+    target = "wanted_difference" if is_paired else "wanted_width"
+    names = ("suite", "metric", value, "n", current, target, "items_needed")
     rows = [(e.suite, e.metric, e.value, e.items, e.now, e.wanted, e.needed) for e in needs]
-    shown = [
+    cells = [
         (
             e.suite,
             metric_label(e.metric, e.kind),
             value_text(e.value, share=e.share),
             f"{e.items:,}",
-            value_text(e.now, share=e.share or paired),
+            value_text(e.now, share=e.share or is_paired),
             value_text(e.wanted, share=e.share),
             f"more than {MAX_ITEMS:,}" if e.needed is None else f"{e.needed:,}",
         )
@@ -95,27 +95,27 @@ def _table(needs: Sequence[NeededItems], power: float) -> RowTable:
     ]
     head = (
         ("suite", "metric", "difference", "n", "power", "wanted difference", f"items for a power of {power:g}")
-        if paired
+        if is_paired
         else ("suite", "metric", "value", "n", "interval width", "wanted width", "items")
     )
     kinds = {name: str if name in ("suite", "metric") else float for name in names} | {"n": int, "items_needed": int}
-    return RowTable(names, rows, kinds, display=Display([FormattedTable(head, shown, "llrrrrr")]))
+    return RowTable(names, rows, kinds, display=Display([FormattedTable(head, cells, "llrrrrr")]))
 
 
 def _chart(needs: Sequence[NeededItems]) -> altair.LayerChart:
     import numpy as np
 
-    drawn = needs[:MAX_CURVES]
-    paired = drawn[0].paired
-    largest = max(max(e.items, e.needed or e.items) for e in drawn)
+    drawn_needs = needs[:MAX_CURVES]
+    is_paired = drawn_needs[0].paired
+    largest = max(max(e.items, e.needed or e.items) for e in drawn_needs)
     points = [
         charts.LinePoint(float(items), e.curve(items), series=f"{e.suite}, {metric_label(e.metric, e.kind)}")
-        for e in drawn
+        for e in drawn_needs
         for items in sorted({int(n) for n in np.geomspace(5, max(10, 2 * largest), POINTS)})
     ]
-    share = paired or all(e.share for e in drawn)
-    label = "power" if paired else "width of the 95% interval"
-    subtitle = "items in the runs: " + ", ".join(dict.fromkeys(f"{e.suite} {e.items:,}" for e in drawn))
+    share = is_paired or all(e.share for e in drawn_needs)
+    label = "power" if is_paired else "width of the 95% interval"
+    subtitle = "items in the runs: " + ", ".join(dict.fromkeys(f"{e.suite} {e.items:,}" for e in drawn_needs))
     chart: altair.LayerChart = charts.curves(points, x="items", title=label, share=share).properties(
         title=charts.title(f"{label.capitalize()} by number of items", subtitle)
     )

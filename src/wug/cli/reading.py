@@ -34,8 +34,10 @@ def _option(option: Option) -> click.Option:
     name, choices = f"--{option.name.replace('_', '-')}", isinstance(option.type, tuple) and not option.many
     text, _, default = option.help.partition("  ")
     default = default if default.startswith("[") else ""
-    shown = default or (f"[default: {written(option.default)}]" if option.default not in (None, (), "", False) else "")
-    help = f"{text[0].upper()}{text[1:]}{'; repeatable' if option.name in REPEATABLE else ''}.  {shown}".rstrip()
+    default_note = default or (
+        f"[default: {written(option.default)}]" if option.default not in (None, (), "", False) else ""
+    )
+    help = f"{text[0].upper()}{text[1:]}{'; repeatable' if option.name in REPEATABLE else ''}.  {default_note}".rstrip()
     if option.type is bool:
         return click.Option([name], is_flag=True, default=None, help=help)
     kind = click.Choice(option.type) if choices and isinstance(option.type, tuple) else str
@@ -43,9 +45,9 @@ def _option(option: Option) -> click.Option:
 
 
 def _metavar(option: Option) -> str | None:
-    special = {"baseline": "TERMS", "where": "CONDITION", "exclude": "KINDS", "split": "HOW", "frequency": "SOURCE"}
-    if option.name in special:
-        return special[option.name]
+    metavars = {"baseline": "TERMS", "where": "CONDITION", "exclude": "KINDS", "split": "HOW", "frequency": "SOURCE"}
+    if option.name in metavars:
+        return metavars[option.name]
     if isinstance(option.type, tuple):
         return None
     return "N" if option.type is int else "COLUMN"
@@ -160,8 +162,8 @@ def _source(table: str) -> tuple[Path, Mapping[str, str]]:
         raise InputError("is a folder. Name the table itself", file=table)
     if path.suffix or path.parent.name:
         raise InputError("no such file", file=table)
-    (location, *more) = find_suites(table).places
-    if more or not location.path.is_file() or not location.options.get("measure"):
+    (location, *further_locations) = find_suites(table).places
+    if further_locations or not location.path.is_file() or not location.options.get("measure"):
         raise InputError("not one table of reading times. Name the file itself", file=table)
     return location.path, {name: value for name, value in location.options.items() if name != "language"}
 

@@ -116,15 +116,15 @@ def _describe(plan: ReproductionPlan) -> None:
         state = "missing" if step.kind == "data" else "done" if step.done else time
         printing.echo(f"{step.kind:5} {step.name:44} {state}".rstrip())
         printing.echo(f"      wug {' '.join(step.command)}")
-    left = [step for step in plan.steps if not step.done and step.kind != "data"]
-    minutes = sum(step.minutes for step in left)
-    trained = sum(step.kind == "train" for step in left)
+    open_steps = [step for step in plan.steps if not step.done and step.kind != "data"]
+    minutes = sum(step.minutes for step in open_steps)
+    trainings = sum(step.kind == "train" for step in open_steps)
     training = (
-        f"{trained} of them trainings: about {minutes:g} minutes of training on one H200, {minutes / 3:.0f} with three "
-        f"in parallel, and {0.1 * trained:.1f} GB of disk"
+        f"{trainings} of them trainings: about {minutes:g} minutes of training on one H200, {minutes / 3:.0f} with "
+        f"three in parallel, and {0.1 * trainings:.1f} GB of disk"
     )
     total = len(plan.steps) - len(plan.absent)
-    common.say(f"{len(left)} of {total} steps to run, {training if trained else 'none of them a training'}")
+    common.say(f"{len(open_steps)} of {total} steps to run, {training if trainings else 'none of them a training'}")
     if plan.absent:
         common.say(missing_data_message(plan.absent))
 
@@ -148,11 +148,11 @@ def _show(title: str, rows: list[TableRow], note: str) -> None:
 
     from wug.reproduce.table import COLUMNS, cells
 
-    shown = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    printed_table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for name in COLUMNS:
         numeric = name in ("published", "here", "95% interval", "difference", "n")
-        shown.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
+        printed_table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
-        shown.add_row(*cells(row))
-    shown.caption, shown.caption_justify = note or None, "left"
-    printing.console(120).print(shown)
+        printed_table.add_row(*cells(row))
+    printed_table.caption, printed_table.caption_justify = note or None, "left"
+    printing.console(120).print(printed_table)

@@ -71,10 +71,10 @@ def rename(run: str, name: str, store_path: Path | None) -> None:
     from wug.results import run_admin, run_names
 
     with _store(store_path) as store:
-        renamed = run_names.find(store.reader, run)
-        new_name = run_admin.rename(store, renamed, name)
+        stored_run = run_names.find(store.reader, run)
+        new_name = run_admin.rename(store, stored_run, name)
     state = "has no name" if new_name is None else f"is called {new_name}"
-    common.say(f"run {renamed.id} {state} now")
+    common.say(f"run {stored_run.id} {state} now")
 
 
 @common.with_options(common.STORE)
@@ -90,9 +90,9 @@ def note(run: str, text: str, store_path: Path | None) -> None:
     from wug.results import run_admin, run_names
 
     with _store(store_path) as store:
-        annotated = run_names.find(store.reader, run)
-        new_note = run_admin.annotate(store, annotated, text)
-    common.say(f"run {annotated.id} has {'no' if new_note is None else 'this'} note now")
+        stored_run = run_names.find(store.reader, run)
+        new_note = run_admin.annotate(store, stored_run, text)
+    common.say(f"run {stored_run.id} has {'no' if new_note is None else 'this'} note now")
 
 
 @common.with_options(common.STORE)
@@ -108,9 +108,9 @@ def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
     from wug.results import run_admin
 
     with _store(store_path) as store:
-        selected = _select(store, runs)
-        run_admin.remove(store, selected, force=force)
-    common.say(f"removed {_names_of_runs(runs, selected)}. To restore: wug runs undo")
+        selected_runs = _select(store, runs)
+        run_admin.remove(store, selected_runs, force=force)
+    common.say(f"removed {_names_of_runs(runs, selected_runs)}. To restore: wug runs undo")
 
 
 @common.with_options(common.STORE)
@@ -125,12 +125,12 @@ def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
     from wug.results import run_admin
 
     with _store(store_path) as store:
-        selected = _select(store, runs, removed=True) if runs else run_admin.last_removed(store.reader)
-        if not selected:
+        selected_runs = _select(store, runs, removed=True) if runs else run_admin.last_removed(store.reader)
+        if not selected_runs:
             common.say("no run was removed")
             return
-        run_admin.restore(store, selected)
-    common.say(f"restored {_names_of_runs(runs, selected)}")
+        run_admin.restore(store, selected_runs)
+    common.say(f"restored {_names_of_runs(runs, selected_runs)}")
 
 
 @common.with_options(common.STORE)
@@ -144,8 +144,8 @@ def purge(store_path: Path | None) -> None:
     from wug.results import run_admin
 
     with _store(store_path) as store:
-        deleted = run_admin.purge(store)
-    common.say(f"{plural(deleted, 'removed run')} deleted for good" if deleted else "no run was removed")
+        count = run_admin.purge(store)
+    common.say(f"{plural(count, 'removed run')} deleted for good" if count else "no run was removed")
 
 
 @common.with_options(common.STORE)
@@ -177,12 +177,12 @@ def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
     from wug.results.bundles import write_bundle
 
     with _store(store_path) as store:
-        selected = _select(store, runs)
-        unfinished = next((run for run in selected if run.status != "complete"), None)
-        if unfinished is not None:
-            raise InputError(f"run {unfinished.id} is {unfinished.status}: only complete runs can be shared")
-        write_bundle(store.reader, selected, output)
-    common.say(f"wrote {_numbers_of_runs(selected)} to {output}")
+        selected_runs = _select(store, runs)
+        unfinished_run = next((run for run in selected_runs if run.status != "complete"), None)
+        if unfinished_run is not None:
+            raise InputError(f"run {unfinished_run.id} is {unfinished_run.status}: only complete runs can be shared")
+        write_bundle(store.reader, selected_runs, output)
+    common.say(f"wrote {_numbers_of_runs(selected_runs)} to {output}")
 
 
 @common.with_options(common.STORE)
@@ -197,9 +197,11 @@ def add(bundle: Path, store_path: Path | None) -> None:
     from wug.results.bundles import add_bundle
 
     with _store(store_path) as store:
-        added, skipped = add_bundle(store, bundle)
-        runs = [store.run(number) for number in added]
-    left_out = f"; {skipped:,} left out, since the store has {'it' if skipped == 1 else 'them'}" if skipped else ""
+        numbers, skip_count = add_bundle(store, bundle)
+        runs = [store.run(number) for number in numbers]
+    left_out = (
+        f"; {skip_count:,} left out, since the store has {'it' if skip_count == 1 else 'them'}" if skip_count else ""
+    )
     common.say(f"{f'added as {_numbers_of_runs(runs)}' if runs else 'nothing added'}{left_out}")
 
 

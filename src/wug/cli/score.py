@@ -53,13 +53,13 @@ def _score(
 
     result_options = common.ResultOptions.take(values)
     # A file that is given with and without the option counts once.
-    scored = declared.score(paths if more is None else list(dict.fromkeys([*paths, *more])), **values)
-    if isinstance(scored, str):
-        printing.echo(scored)
+    scored_suites = declared.score(paths if more is None else list(dict.fromkeys([*paths, *more])), **values)
+    if isinstance(scored_suites, str):
+        printing.echo(scored_suites)
         return
     results = [
         build_result(suite, model, build_signature(suite.name, suite.checksum, suite.options, model, {}), rows)
-        for suite, model, rows in scored
+        for suite, model, rows in scored_suites
     ]
     if declared.spread is not None and declared.unaveraged not in values.get("suite_options", ()):
         results += averages(results, population=declared.spread == "population")

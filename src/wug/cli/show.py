@@ -89,7 +89,10 @@ def show_sweep(store: Store, name: str, form: str, *, as_matrix: bool = False, b
         runs = [run.id for run in runs_of(store.reader, sweep)]
         by = list(
             dict.fromkeys(
-                field for run in runs for stored in store.reader.stored(run) for field in fields(stored.result)
+                field
+                for run in runs
+                for stored_result in store.reader.stored(run)
+                for field in fields(stored_result.result)
             )
         )
     try:
@@ -100,7 +103,7 @@ def show_sweep(store: Store, name: str, form: str, *, as_matrix: bool = False, b
             raise
     console = printing.console(width=160)
     if by_field:
-        curves = replace(by_field[0], curves=tuple(curve for each in by_field for curve in each.curves))
+        curves = replace(by_field[0], curves=tuple(curve for field_curves in by_field for curve in field_curves.curves))
         if form == "table":
             sweeps.show_curves(curves, console, by_field=bool(by))
         else:

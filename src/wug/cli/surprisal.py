@@ -111,9 +111,9 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     common.say(f"loading {', '.join(models)}")
     with opened_cache(cache_path) as cache:
         specs = [model_spec(match.text, model_options, device) for match in patterns.expand(models)]
-        opened = (open_model(spec) for spec in specs)
+        handles = (open_model(spec) for spec in specs)
         with common.progress(f"reading {len(texts):,} texts") as tell:
-            table = surprisal_table(texts, opened, cache=cache, progress=tell, **options)
+            table = surprisal_table(texts, handles, cache=cache, progress=tell, **options)
     _deliver(table, form, output, raw=raw)
     if len(texts) > 1 and text == "line" and column is None:
         common.say(f"{len(texts):,} texts, one per line, each scored on its own (--text paragraph, --text file)")

@@ -102,13 +102,13 @@ def _train(kind: str, **values: Any) -> None:
     from wug.train.run import TrainingOutput, run_training
 
     context = click.get_current_context()
-    given = {
+    typed_values = {
         name: value
         for name, value in values.items()
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT
     }
     try:
-        training = Training.of(kind, given)
+        training = Training.of(kind, typed_values)
     except InputError as error:
         raise click.UsageError(error.message) from None
     if training.store_path is None:
@@ -116,8 +116,10 @@ def _train(kind: str, **values: Any) -> None:
     state = run_training(training, TrainingOutput(common.say, _progress, common.command_line()))
     if state is None:
         return
-    folder, last = training.output, state.losses[-50:]
-    printing.echo(f"trained {folder}: {state.step:,} steps, loss {sum(last) / len(last):.4f}, {state.seconds:,.0f} s")
+    folder, losses = training.output, state.losses[-50:]
+    printing.echo(
+        f"trained {folder}: {state.step:,} steps, loss {sum(losses) / len(losses):.4f}, {state.seconds:,.0f} s"
+    )
     common.say(f"wug run SUITE --model {folder} · the loss curve: {folder / 'training' / 'loss.tsv'}")
     if (folder / "best").is_dir():
         common.say(f"the model with the best test result: {folder / 'best'}")
@@ -125,14 +127,14 @@ def _train(kind: str, **values: Any) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[TrainingProgress], None]]:
-    last = 0.0
+    last_time = 0.0
 
     def say(progress: TrainingProgress) -> None:
-        nonlocal last
-        if time.monotonic() - last > SECONDS_BETWEEN_LINES or progress.step == progress.steps:
-            last = time.monotonic()
-            left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
-            common.say(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)} · {left} left")
+        nonlocal last_time
+        if time.monotonic() - last_time > SECONDS_BETWEEN_LINES or progress.step == progress.steps:
+            last_time = time.monotonic()
+            time_left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
+            common.say(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)} · {time_left} left")
 
     if common.quiet() or not sys.stderr.isatty():
         yield say

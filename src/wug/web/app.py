@@ -62,11 +62,11 @@ class ErrorPages:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        started = False
+        has_response = False
 
         async def tracked_send(message: Message) -> None:
-            nonlocal started
-            started = True
+            nonlocal has_response
+            has_response = True
             await send(message)
 
         try:
@@ -74,15 +74,15 @@ class ErrorPages:
         except (BodyTooLarge, ClientDisconnect):
             raise
         except Exception as error:
-            if started and isinstance(error.__cause__, EXPECTED_ERRORS):
+            if has_response and isinstance(error.__cause__, EXPECTED_ERRORS):
                 # The rest of a streamed response cannot be made: it stays incomplete, which the client can tell.
                 _log.warning("%s was aborted: %s", scope.get("path"), _error_text(error.__cause__))
                 return
-            if not started and (damage := await run_in_threadpool(self.site.reader.damage)):
+            if not has_response and (damage := await run_in_threadpool(self.site.reader.damage)):
                 await _error_response(self.site, Request(scope), 404, damage)(scope, receive, send)
                 return
             _log.error("%s failed", scope.get("path"), exc_info=error)
-            if started or scope["type"] != "http":
+            if has_response or scope["type"] != "http":
                 raise
             text = f"wug itself failed ({type(error).__name__}: {error}). This is a bug: please report it."
             await _error_response(self.site, Request(scope), 500, text)(scope, receive, send)
@@ -129,8 +129,8 @@ def _error_text(error: BaseException) -> str:
         case OSError() if error.errno in DISK_FULL:
             return "Nothing was changed: the disk is full. Free some space and try again."
         case OSError():
-            where = f"{error.filename}: " if isinstance(error.filename, str) else ""
-            return f"Nothing was changed: {where}{error.strerror or error}"
+            location = f"{error.filename}: " if isinstance(error.filename, str) else ""
+            return f"Nothing was changed: {location}{error.strerror or error}"
         case UnicodeEncodeError():
             near = error.object[max(0, error.start - 30) : error.end]
             return f"{near!r} ends in half a character (a lone surrogate), which no file can store: write it again"

@@ -58,14 +58,14 @@ def tabular_response(form: str, name: str, table: Tabular) -> Response:
     """Stream a table in a format."""
     format = tables.format_named(form)
     if format is None:
-        known = ", ".join(tables.format_names())
-        raise HTTPException(404, f"This table is available as {known}, not as {form!r}.")
+        names = ", ".join(tables.format_names())
+        raise HTTPException(404, f"This table is available as {names}, not as {form!r}.")
     pieces = tables.table_chunks(table, format)
     chunks = iter(lambda: b"".join(islice(pieces, CHUNK_ROWS)), b"")
     # The first chunk is made before the response starts, so that an error in it becomes an error page.
-    first = next(chunks, b"")
+    first_chunk = next(chunks, b"")
     headers = {"content-disposition": content_disposition(name, form)}
-    return StreamingResponse(chain([first], chunks), media_type=tables.media_type(format), headers=headers)
+    return StreamingResponse(chain([first_chunk], chunks), media_type=tables.media_type(format), headers=headers)
 
 
 def estimates_response(form: str, name: str, results: Sequence[Result]) -> Response:
@@ -80,13 +80,13 @@ def figure_response(
     *,
     about: str = "",
     groups: Mapping[str, str] | None = None,
-    optional: bool = False,
+    is_optional: bool = False,
 ) -> Response:
     """A figure in the requested form; a missing one is a 404, or an empty response if it is optional.
 
     `about` names suites and models in files, unless the figure does; `groups` are those of the items behind its rows.
     """
-    if figure is None and optional and form not in IMAGE_TYPES:
+    if figure is None and is_optional and form not in IMAGE_TYPES:
         return JsonResponse({"absent": name}) if form == "vl.json" else table_response(form, name, (), ())
     if figure is None:
         raise HTTPException(404, f"There is no chart {name!r} here.")
@@ -95,12 +95,12 @@ def figure_response(
         spec = vega.page_spec(figure.chart)
         meta = {**spec.get("usermeta", {}), "groups": groups or {}}
         return JsonResponse({**spec, "usermeta": meta, "description": figure.title}, headers=inline)
-    titled = replace(figure, about=figure.about or about)
+    titled_figure = replace(figure, about=figure.about or about)
     if form == VEGA_LITE_FILE:
         headers = {"content-disposition": content_disposition(name, "vl.json")}
-        return JsonResponse(vega.spec(charts.titled(titled)), headers=headers)
+        return JsonResponse(vega.spec(charts.titled(titled_figure)), headers=headers)
     if form in IMAGE_TYPES:
-        image = render_image(vega.spec(charts.titled(titled)), f".{form}")
+        image = render_image(vega.spec(charts.titled(titled_figure)), f".{form}")
         return Response(image, media_type=IMAGE_TYPES[form], headers=inline)
     if figure.records:
         return table_response(form, name, list(figure.records[0]), figure.records)
@@ -112,8 +112,8 @@ def content_disposition(name: str, suffix: str, *, attachment: bool = True) -> s
     """Content-Disposition header: the file name, and whether the browser saves or shows it."""
     file = (re.sub(r"[^\w.+-]+", "-", name).strip("-")[:120] or "table") + f".{suffix}"
     ascii_name = file.encode("ascii", "replace").decode().replace("?", "_")
-    how = "attachment" if attachment else "inline"
-    return f'{how}; filename="{ascii_name}"' + ("" if file.isascii() else f"; filename*=UTF-8''{quote(file)}")
+    disposition = "attachment" if attachment else "inline"
+    return f'{disposition}; filename="{ascii_name}"' + ("" if file.isascii() else f"; filename*=UTF-8''{quote(file)}")
 
 
 def vega_script(folder: Path) -> bytes:
@@ -155,7 +155,7 @@ def _build_script(path: Path) -> bytes:
 
 
 def _run_python(code: list[str], stdin: bytes = b"") -> bytes:
-    done = subprocess.run([sys.executable, "-c", *code], input=stdin, capture_output=True, check=False)
-    if done.returncode:
-        raise WugError(f"charts cannot be drawn: {done.stderr.decode(errors='replace').strip()[-400:]}")
-    return done.stdout
+    process = subprocess.run([sys.executable, "-c", *code], input=stdin, capture_output=True, check=False)
+    if process.returncode:
+        raise WugError(f"charts cannot be drawn: {process.stderr.decode(errors='replace').strip()[-400:]}")
+    return process.stdout

@@ -149,20 +149,20 @@ class DraftStore:
         """Create a draft, with a random id if none is given."""
         return self._write(Draft(id or secrets.token_hex(6), 1, changed, document, origin))
 
-    def update(self, id: str, document: Mapping[str, Any], changed: int, seen: int | None) -> Draft:
+    def update(self, id: str, document: Mapping[str, Any], changed: int, seen_revision: int | None) -> Draft:
         """Write a new revision; DraftConflict if the current one is not the one that the page has seen.
 
         A deleted draft is created again: the page that still has it knows best. Without `seen` it is overwritten.
         """
         with self._writing:
-            before = self.find(id)
-            if before is None:
-                return self._write(Draft(id, (seen or 0) + 1, changed, document))
-            if before.document == document:
-                return before
-            if seen is not None and before.revision != seen:
-                raise DraftConflict(before)
-            return self._write(Draft(id, before.revision + 1, changed, document, before.origin))
+            current = self.find(id)
+            if current is None:
+                return self._write(Draft(id, (seen_revision or 0) + 1, changed, document))
+            if current.document == document:
+                return current
+            if seen_revision is not None and current.revision != seen_revision:
+                raise DraftConflict(current)
+            return self._write(Draft(id, current.revision + 1, changed, document, current.origin))
 
     def delete(self, id: str) -> None:
         """Delete a draft."""
@@ -210,8 +210,8 @@ def editor_of(result: Result) -> SuiteEditor:
 
 def suite_suffixes() -> tuple[str, ...]:
     """Suffixes of suite files, compressed or not."""
-    plain = default_editor().SUFFIXES
-    return (*plain, *(f"{suffix}.gz" for suffix in plain))
+    suffixes = default_editor().SUFFIXES
+    return (*suffixes, *(f"{suffix}.gz" for suffix in suffixes))
 
 
 def editable_builtins() -> dict[str, Path]:
@@ -258,21 +258,21 @@ def safe_file_name(name: str) -> str:
     return re.sub(r"[^\w.+ -]+", "_", name.removesuffix(suffix))[:50] + suffix
 
 
-def save_suite(document: Mapping[str, Any], path: Path, *, overwrite: bool, seen: str | None = None) -> str:
+def save_suite(document: Mapping[str, Any], path: Path, *, overwrite: bool, seen_digest: str | None = None) -> str:
     """Write a suite to a file and return the digest of its content.
 
     Raises:
         SuiteFileExists: there is a file with other content, unless `overwrite` or its digest is the one `seen` when it
             was last saved, so that nobody else has written to it.
     """
-    suffix, plain = path.suffix.lower(), default_editor().SUFFIXES
-    if suffix not in plain:
-        raise InputError(f"a suite is saved as {', '.join(plain[:-1])} or {plain[-1]}, not as {path.name!r}")
+    suffix, suffixes = path.suffix.lower(), default_editor().SUFFIXES
+    if suffix not in suffixes:
+        raise InputError(f"a suite is saved as {', '.join(suffixes[:-1])} or {suffixes[-1]}, not as {path.name!r}")
     text = default_editor().to_text(document, suffix)
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path)
     digest = _digest(text.encode())
-    if overwrite or (seen is not None and path.is_file() and _digest(read_bytes(path)) == seen):
+    if overwrite or (seen_digest is not None and path.is_file() and _digest(read_bytes(path)) == seen_digest):
         write_text(path, text)
         return digest
     try:
@@ -298,17 +298,17 @@ def _digest(data: bytes) -> str:
 
 def _files(folder: Path) -> Iterator[Path]:
     """Files in a folder and two levels of subfolders, without hidden ones and symbolic links."""
-    left = MAX_SCANNED_ENTRIES
+    budget = MAX_SCANNED_ENTRIES
     folders = [(folder, 0)]
     while folders:
-        here, depth = folders.pop(0)
+        current, depth = folders.pop(0)
         try:
-            entries = sorted(here.iterdir())
+            entries = sorted(current.iterdir())
         except OSError:  # no permission
             continue
         for path in entries:
-            left -= 1
-            if left < 0:
+            budget -= 1
+            if budget < 0:
                 return
             if path.name.startswith(".") or path.is_symlink():
                 continue
@@ -321,29 +321,29 @@ def _files(folder: Path) -> Iterator[Path]:
 def _browser_safe(value: Any, notes: list[str]) -> Any:
     """The value as JavaScript can represent it; changes are added to `notes`."""
     if isinstance(value, str):
-        replaced = replace_surrogates(value)
-        if replaced != value:
+        safe_text = replace_surrogates(value)
+        if safe_text != value:
             notes.append("Halves of characters were replaced by \ufffd: no file can hold them.")
-        return replaced
+        return safe_text
     if isinstance(value, dict):
-        return {_browser_safe(key, notes): _browser_safe(inner, notes) for key, inner in value.items()}
+        return {_browser_safe(key, notes): _browser_safe(entry, notes) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_browser_safe(inner, notes) for inner in value]
+        return [_browser_safe(entry, notes) for entry in value]
     if isinstance(value, float) and not math.isfinite(value):
         notes.append("Numbers that are not finite were replaced by null: JSON has no such numbers.")
         return None
     if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER:
-        shown = str(value) if abs(value) < 10**30 else f"{str(value)[:20]}…"
-        raise InputError(f"the number {shown} is too large to be kept exactly in the browser")
+        digits = str(value) if abs(value) < 10**30 else f"{str(value)[:20]}…"
+        raise InputError(f"the number {digits} is too large to be kept exactly in the browser")
     return value
 
 
 def _read(path: Path) -> Draft:
     try:
-        fields = json.loads(read_text(path))
-        document = fields["document"]
+        record = json.loads(read_text(path))
+        document = record["document"]
         if not isinstance(document, dict):
             raise TypeError("it holds no suite")
-        return Draft(path.stem, int(fields["revision"]), int(fields["changed"]), document, str(fields["origin"]))
+        return Draft(path.stem, int(record["revision"]), int(record["changed"]), document, str(record["origin"]))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"this draft is damaged: {error}", file=path) from None

@@ -78,21 +78,29 @@ def ranking_of(
     phenomenon: str, means: Mapping[str, PhenomenonMean], names: Mapping[str, str], suites: Sequence[str]
 ) -> Ranking | None:
     """The best of the models that have all suites of a phenomenon; None without models."""
-    most = max((mean.suites for mean in means.values()), default=0)
-    full = sorted((key for key, mean in means.items() if mean.suites == most), key=lambda key: -means[key].value)
-    if not full:
+    suite_count = max((mean.suites for mean in means.values()), default=0)
+    complete_models = sorted(
+        (key for key, mean in means.items() if mean.suites == suite_count), key=lambda key: -means[key].value
+    )
+    if not complete_models:
         return None
-    best = means[full[0]]
-    with_suites = f"with {'all' if most >= len(suites) else f'{most} of'} {plural(len(suites), 'suite')}"
+    best = means[complete_models[0]]
+    with_suites = f"with {'all' if suite_count >= len(suites) else f'{suite_count} of'} {plural(len(suites), 'suite')}"
     value = f"{best.text} {best.interval} over {plural(best.families, 'family', 'families')}."
-    if len(full) == 1:
-        said = f"{names[full[0]]} is the only model {with_suites}: {value}"
+    if len(complete_models) == 1:
+        sentence = f"{names[complete_models[0]]} is the only model {with_suites}: {value}"
     else:
-        second, among = means[full[1]], f"of {len(full)} models {with_suites}"
-        tied = second.text == best.text
-        who = f"{names[full[0]]} and {names[full[1]]} have" if tied else f"{names[full[0]]} has"
-        said = f"{who} the highest mean {among}: {value}"
-        said += "" if tied else f" Next is {names[full[1]]} with {second.text} {second.interval}."
-    sides = tuple(key if key.startswith("sweep:") else f"model:{key}" for key in full[:2])
+        runner_up, scope = means[complete_models[1]], f"of {len(complete_models)} models {with_suites}"
+        is_tied = runner_up.text == best.text
+        leaders = (
+            f"{names[complete_models[0]]} and {names[complete_models[1]]} have"
+            if is_tied
+            else f"{names[complete_models[0]]} has"
+        )
+        sentence = f"{leaders} the highest mean {scope}: {value}"
+        sentence += (
+            "" if is_tied else f" Next is {names[complete_models[1]]} with {runner_up.text} {runner_up.interval}."
+        )
+    sides = tuple(key if key.startswith("sweep:") else f"model:{key}" for key in complete_models[:2])
     query = {"side": sides, "suite": tuple(suites), "pool": "yes"}
-    return Ranking(phenomenon, said, build_url("/compare", query) if len(full) > 1 else "")
+    return Ranking(phenomenon, sentence, build_url("/compare", query) if len(complete_models) > 1 else "")

@@ -88,17 +88,21 @@ def replace_surrogates(text: str) -> str:
 def _validate(content: JsonObject, *, may_have_surrogates: bool) -> None:
     level: list[Any] = [content]
     for _ in range(MAX_DEPTH):
-        inner: list[Any] = []
+        nested: list[Any] = []
         for container in level:
             values = [*container, *container.values()] if isinstance(container, dict) else container
             if may_have_surrogates:
-                invalid = next((text for text in values if isinstance(text, str) and _SURROGATE.search(text)), None)
-                if invalid is not None:
-                    raise InputError(f"{invalid[:80]!r} contains half a character (a lone surrogate): write it again")
-            inner += [value for value in values if isinstance(value, dict | list)]
-        if not inner:
+                invalid_text = next(
+                    (text for text in values if isinstance(text, str) and _SURROGATE.search(text)), None
+                )
+                if invalid_text is not None:
+                    raise InputError(
+                        f"{invalid_text[:80]!r} contains half a character (a lone surrogate): write it again"
+                    )
+            nested += [value for value in values if isinstance(value, dict | list)]
+        if not nested:
             return
-        level = inner
+        level = nested
     raise InputError(f"the request body has more than {MAX_DEPTH} nested lists and objects")
 
 

@@ -47,16 +47,16 @@ class Sparkline:
         """A line through the values, sampled if there are many; None for fewer than two."""
         if len(values) < 2:
             return None
-        last = len(values) - 1
-        sampled = {round(index * last / (SPARKLINE_POINTS - 1)) for index in range(SPARKLINE_POINTS)}
-        indices = sorted(sampled) if last >= SPARKLINE_POINTS else range(len(values))
+        last_index = len(values) - 1
+        sampled_indices = {round(index * last_index / (SPARKLINE_POINTS - 1)) for index in range(SPARKLINE_POINTS)}
+        indices = sorted(sampled_indices) if last_index >= SPARKLINE_POINTS else range(len(values))
         # Proportions share the axis from 0 to 1, so that lines can be compared; other numbers fill the height.
         proportions = all(0 <= value <= 1 for value in values)
         low, high = (0.0, 1.0) if proportions else (min(values), max(values))
         span = (high - low) or 1.0
         heights = {i: 1 + (SPARKLINE_HEIGHT_PX - 2) * (1 - (values[i] - low) / span) for i in indices}
-        drawn = [f"{SPARKLINE_WIDTH_PX * i / last:.0f},{height:.1f}" for i, height in heights.items()]
-        return cls(" ".join(drawn), len(values))
+        coordinates = [f"{SPARKLINE_WIDTH_PX * i / last_index:.0f},{height:.1f}" for i, height in heights.items()]
+        return cls(" ".join(coordinates), len(values))
 
 
 class GridCell(NamedTuple):
@@ -90,8 +90,8 @@ class GridCell(NamedTuple):
         """CSS class of the background: the further a proportion is above chance, the stronger."""
         if self.shown is None or not self.shown.share or not 0 <= self.shown.value <= 1:
             return ""
-        above = (self.shown.value - self.chance) / (1 - self.chance) if self.chance < 1 else 0.0
-        return f"h{sum(above >= threshold for threshold in SHADE_THRESHOLDS)}"
+        distance = (self.shown.value - self.chance) / (1 - self.chance) if self.chance < 1 else 0.0
+        return f"h{sum(distance >= threshold for threshold in SHADE_THRESHOLDS)}"
 
 
 class GridRow(NamedTuple):
@@ -217,8 +217,8 @@ def select(source: GridSource, query: RunQuery) -> GridSelection:
     columns = _columns(source.results, query)
     suites = {column.suite for column in columns}
     rows = [row for row in _rows(source) if _matches(row, suites, query)]
-    present = {suite for row in rows for suite in row.results}
-    return GridSelection(_sorted(rows, query), [column for column in columns if column.suite in present])
+    present_suites = {suite for row in rows for suite in row.results}
+    return GridSelection(_sorted(rows, query), [column for column in columns if column.suite in present_suites])
 
 
 def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
@@ -226,10 +226,12 @@ def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
     selection = select(source, query)
     pages = page_count(len(selection.rows), ROWS_PER_PAGE)
     column_pages = page_count(len(selection.columns), COLUMNS_PER_PAGE)
-    top = (min(query.page, pages) - 1) * ROWS_PER_PAGE
-    left = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
-    columns = selection.columns[left : left + COLUMNS_PER_PAGE]
-    rows = tuple(_row(row, columns, query, source.warnings) for row in selection.rows[top : top + ROWS_PER_PAGE])
+    first_row = (min(query.page, pages) - 1) * ROWS_PER_PAGE
+    first_column = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
+    columns = selection.columns[first_column : first_column + COLUMNS_PER_PAGE]
+    rows = tuple(
+        _row(row, columns, query, source.warnings) for row in selection.rows[first_row : first_row + ROWS_PER_PAGE]
+    )
     every_column = _columns(source.results, RunQuery())
     return ResultGrid(
         rows=rows,
@@ -288,9 +290,9 @@ def _sweep_row(
     """A sweep with its models in the order of their training steps, or of their runs if a step is unknown."""
     steps = {run.id: step_in(run) for run in runs}
     has_steps = all(step is not None for step in steps.values())
-    ordered = sorted(runs, key=lambda run: (steps[run.id] or 0.0 if has_steps else 0.0, run.id))
+    ordered_runs = sorted(runs, key=lambda run: (steps[run.id] or 0.0 if has_steps else 0.0, run.id))
     results: dict[str, list[Summary]] = {}
-    for run in ordered:
+    for run in ordered_runs:
         for summary in by_run[run.id]:
             results.setdefault(summary.suite, []).append(summary)
     models = len({run.model for run in runs})
@@ -299,13 +301,13 @@ def _sweep_row(
 
 
 def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
-    first: dict[str, Summary] = {}
+    first_results: dict[str, Summary] = {}
     for summary in results:
         if not query.kind or summary.kind == query.kind:
-            first.setdefault(summary.suite, summary)
+            first_results.setdefault(summary.suite, summary)
     columns = [
         GridColumn(suite, summary.kind, summary.phenomenon, frozenset(summary.phenomena))
-        for suite, summary in first.items()
+        for suite, summary in first_results.items()
         if (not query.phenomenon or query.phenomenon in summary.phenomena) and query.suite.lower() in suite.lower()
     ]
     families: dict[str, int] = {}
@@ -320,8 +322,8 @@ def _matches(row: _RowSource, suites: set[str], query: RunQuery) -> bool:
     if (query.kind or query.suite or query.phenomenon) and not suites & row.results.keys():
         return False
     text = query.text.lower()
-    of_runs = (name or "" for run in row.runs for name in (run.name, run.specification))
-    return not text or any(text in one.lower() for one in (row.key, row.name, *of_runs))
+    run_names = (name or "" for run in row.runs for name in (run.name, run.specification))
+    return not text or any(text in name.lower() for name in (row.key, row.name, *run_names))
 
 
 def _sorted(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
@@ -330,15 +332,15 @@ def _sorted(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
         suite = column.removeprefix("suite:")
         values = {row.key: _value(row.newest(suite), query.phenomenon) for row in rows}
         # Models without the suite come last in either direction.
-        present = [row for row in rows if values[row.key] is not None]
-        present.sort(key=lambda row: values[row.key] or 0, reverse=descending)
-        return [*present, *(row for row in rows if values[row.key] is None)]
+        rows_with_suite = [row for row in rows if values[row.key] is not None]
+        rows_with_suite.sort(key=lambda row: values[row.key] or 0, reverse=descending)
+        return [*rows_with_suite, *(row for row in rows if values[row.key] is None)]
     if column == "model":
         return sorted(rows, key=lambda row: (row.name.lower(), row.key), reverse=descending)
     if query.phenomenon and query.sort == DEFAULT_SORT:
         means = {row.key: row.mean(query.phenomenon) for row in rows}
-        most = max((mean.suites for mean in means.values() if mean), default=0)
-        return sorted(rows, key=lambda row: ranking_key(means[row.key], most))
+        suite_count = max((mean.suites for mean in means.values() if mean), default=0)
+        return sorted(rows, key=lambda row: ranking_key(means[row.key], suite_count))
     return sorted(rows, key=lambda row: row.runs[0].id, reverse=column != "newest" or descending)
 
 
@@ -358,15 +360,15 @@ def _row(
 ) -> GridRow:
     cells = tuple(_cell(row, column.suite, query.phenomenon, warnings) for column in columns)
     ids = [f"{cell.result}{cell.later}" if cell else "" for cell in cells]
-    latest = row.runs[0]
-    own = f"/run/{latest.id}" if len(row.runs) == 1 else RunQuery(model=row.key).url("/runs")
+    latest_run = row.runs[0]
+    runs_url = f"/run/{latest_run.id}" if len(row.runs) == 1 else RunQuery(model=row.key).url("/runs")
     return GridRow(
         key=row.key,
         name=row.name,
         kind=row.kind,
-        url=f"/sweeps/{row.key.partition(':')[2]}" if row.is_sweep else own,
+        url=f"/sweeps/{row.key.partition(':')[2]}" if row.is_sweep else runs_url,
         runs=tuple(run.id for run in row.runs),
-        newest=latest.started,
+        newest=latest_run.started,
         cells=cells,
         fingerprint=fingerprint([str(len(row.runs)), row.name, *ids]),
         mean=row.mean(query.phenomenon),
@@ -381,16 +383,18 @@ def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, t
     if row.is_sweep:
         values = [value for result in row.results[suite] if (value := _value(result, phenomenon)) is not None]
         return cell._replace(sparkline=Sparkline.through(values))
-    last = row.results[suite][-1]
-    return cell._replace(later="" if last is summary else last.status)
+    last_result = row.results[suite][-1]
+    return cell._replace(later="" if last_result is summary else last_result.status)
 
 
 @functools.lru_cache(maxsize=MAX_CACHED_HEADLINES)
 def cell_of(summary: Summary, warnings: tuple[str, ...] = (), phenomenon: str = "") -> GridCell:
     """The cell of one result, or of its part on a phenomenon."""
-    shown = phenomenon_headline(summary, phenomenon)
-    level = None if shown is None else chance_level(summary.kind, shown.metric, summary.estimates)
-    return GridCell(summary.id, summary.run, summary.status, summary.error, shown, warnings=warnings, chance=level or 0)
+    headline = phenomenon_headline(summary, phenomenon)
+    chance = None if headline is None else chance_level(summary.kind, headline.metric, summary.estimates)
+    return GridCell(
+        summary.id, summary.run, summary.status, summary.error, headline, warnings=warnings, chance=chance or 0
+    )
 
 
 def _spans(

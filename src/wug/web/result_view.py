@@ -104,7 +104,7 @@ def summary_headline(summary: Summary) -> FormattedEstimate | None:
 
 def summary_row(summary: Summary) -> dict[str, object]:
     """A result as a row of a downloaded table."""
-    shown = summary_headline(summary)
+    headline = summary_headline(summary)
     row: dict[str, object] = {
         "run": summary.run,
         "model": summary.model,
@@ -114,7 +114,7 @@ def summary_row(summary: Summary) -> dict[str, object]:
         "n": summary.n,
         "result": summary.id,
     }
-    if shown is not None:
-        method = next((estimate.method for estimate in summary.estimates if estimate.metric == shown.metric), None)
-        row |= {name: getattr(shown, name) for name in ("metric", "value", "low", "high", "n")} | {"method": method}
+    if headline is not None:
+        method = next((estimate.method for estimate in summary.estimates if estimate.metric == headline.metric), None)
+        row |= {name: getattr(headline, name) for name in ("metric", "value", "low", "high", "n")} | {"method": method}
     return row

@@ -44,10 +44,10 @@ class RunEntry(NamedTuple):
     def took(self) -> str:
         """How long the run took, such as `2 min`; empty if it has not finished."""
         try:
-            began, ended = (datetime.fromisoformat(text or "") for text in (self.run.started, self.run.finished))
+            start, end = (datetime.fromisoformat(text or "") for text in (self.run.started, self.run.finished))
         except ValueError:
             return ""
-        return duration((ended - began).total_seconds())
+        return duration((end - start).total_seconds())
 
 
 class RunPage(NamedTuple):
@@ -96,26 +96,26 @@ def run_page(
 ) -> RunPage:
     """The requested page of the list; the runs of a sweep are one entry unless the list is of that sweep."""
     by_run = matching_results(results, query)
-    matching = matching_runs(runs, by_run, query)
-    folded: dict[str, list[Run]] = {}
-    for run in matching:
+    matching_runs_of_page = matching_runs(runs, by_run, query)
+    by_entry: dict[str, list[Run]] = {}
+    for run in matching_runs_of_page:
         of_sweep = run.sweep in (sweeps or {}) and not query.model and not run.removed
-        folded.setdefault(f"sweep:{run.sweep}" if of_sweep else str(run.id), []).append(run)
-    pages = page_count(len(folded), RUNS_PER_PAGE)
-    first = (min(query.page, pages) - 1) * RUNS_PER_PAGE
+        by_entry.setdefault(f"sweep:{run.sweep}" if of_sweep else str(run.id), []).append(run)
+    pages = page_count(len(by_entry), RUNS_PER_PAGE)
+    start = (min(query.page, pages) - 1) * RUNS_PER_PAGE
     names = short_names(run.model for run in runs)
     entries = tuple(
         _sweep_entry(group, (sweeps or {})[group[0].sweep or 0], by_run, warnings or {})
         if key.startswith("sweep:")
         else run_entry(group[0], names, by_run.get(group[0].id, ()), warnings or {})
-        for key, group in list(folded.items())[first : first + RUNS_PER_PAGE]
+        for key, group in list(by_entry.items())[start : start + RUNS_PER_PAGE]
     )
     return RunPage(
         entries=entries,
-        total=len(matching),
+        total=len(matching_runs_of_page),
         pages=pages,
         statuses=tuple(sorted({run.status for run in runs})),
-        fingerprint=fingerprint([str(entry.run.id) for entry in entries] + [str(len(matching))]),
+        fingerprint=fingerprint([str(entry.run.id) for entry in entries] + [str(len(matching_runs_of_page))]),
     )
 
 
@@ -135,22 +135,24 @@ def _sweep_entry(
     runs: Sequence[Run], name: str, results: Mapping[int, Sequence[Summary]], warnings: Warnings
 ) -> RunEntry:
     statuses = Counter(run.status for run in runs)
-    first, last = min(runs, key=lambda run: run.started), max(runs, key=lambda run: run.finished or "")
-    example = next((each for each in runs if each.status != "complete"), runs[0])
-    finished = None if statuses["running"] else last.finished
-    run = replace(runs[0], status=example.status, started=first.started, finished=finished, name=None, note=None)
+    first_run, last_run = min(runs, key=lambda run: run.started), max(runs, key=lambda run: run.finished or "")
+    example = next((member for member in runs if member.status != "complete"), runs[0])
+    finish_time = None if statuses["running"] else last_run.finished
+    run = replace(runs[0], status=example.status, started=first_run.started, finished=finish_time, name=None, note=None)
     message = ", ".join(f"{count:,} {word}" for word, count in statuses.items()) if len(statuses) > 1 else ""
-    ids = tuple(each.id for each in runs)
+    ids = tuple(member.id for member in runs)
     summaries = [summary for id in ids for summary in results.get(id, ())]
-    mark = fingerprint([name, str(finished), *(f"{each.id} {each.status} {each.suites}" for each in runs)])
+    entry_fingerprint = fingerprint(
+        [name, str(finish_time), *(f"{member.id} {member.status} {member.suites}" for member in runs)]
+    )
     label = f"{name} ({plural(len(runs), 'model')})"
-    return RunEntry(run, label, message, mark, _tested(summaries), _headline(summaries, warnings), ids)
+    return RunEntry(run, label, message, entry_fingerprint, _tested(summaries), _headline(summaries, warnings), ids)
 
 
 def _tested(results: Sequence[Summary]) -> str:
     suites = list(dict.fromkeys(summary.suite for summary in results))
-    more = len(suites) - MAX_NAMED_SUITES
-    return ", ".join(suites[:MAX_NAMED_SUITES]) + (f" and {more} more" if more > 0 else "")
+    further_count = len(suites) - MAX_NAMED_SUITES
+    return ", ".join(suites[:MAX_NAMED_SUITES]) + (f" and {further_count} more" if further_count > 0 else "")
 
 
 def _headline(results: Sequence[Summary], warnings: Warnings) -> str:

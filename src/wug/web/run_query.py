@@ -50,18 +50,18 @@ class RunQuery:
         """Whether any filter is set."""
         return bool(self.text or self.kind or self.phenomenon or self.suite or self.model or self.status)
 
-    def url(self, path: str = "/", **changed: object) -> str:
+    def url(self, path: str = "/", **changes: object) -> str:
         """The URL of this query with some fields changed."""
-        default = RunQuery()
+        defaults = RunQuery()
         parameters: dict[str, object] = {}
         for field in fields(self):
-            value = changed.get(field.name, getattr(self, field.name))
+            value = changes.get(field.name, getattr(self, field.name))
             name = "q" if field.name == "text" else field.name
-            parameters[name] = "" if value == getattr(default, field.name) else value
+            parameters[name] = "" if value == getattr(defaults, field.name) else value
         return build_url(path, parameters)
 
     def sort_url(self, column: str, path: str = "/") -> str:
         """The URL that sorts by a column; reversed if it is sorted by it already."""
         descending = column in ("newest", "run", "started", "suites") or column.startswith("suite:")
-        first, second = (f"-{column}", column) if descending else (column, f"-{column}")
-        return self.url(path, sort=second if self.sort == first else first, page=1)
+        first_order, second_order = (f"-{column}", column) if descending else (column, f"-{column}")
+        return self.url(path, sort=second_order if self.sort == first_order else first_order, page=1)

@@ -80,12 +80,12 @@ class RequestGuard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, received_bytes = False, 0
+        has_response, received_bytes = False, 0
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal started
+            nonlocal has_response
             if message["type"] == "http.response.start":
-                started, headers = True, MutableHeaders(scope=message)
+                has_response, headers = True, MutableHeaders(scope=message)
                 for name, value in RESPONSE_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
@@ -104,7 +104,7 @@ class RequestGuard:
         try:
             await self.app(scope, limited_receive, send_with_headers)
         except BodyTooLarge:
-            if not started:
+            if not has_response:
                 await _reject(413, _TOO_LARGE, "size")(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
@@ -223,16 +223,16 @@ def _is_equal(text: str, token: str) -> bool:
 
 def _split_token(scope: Scope) -> tuple[str, str | None]:
     token: str | None = None
-    kept: list[str] = []
+    parameters: list[str] = []
     for part in scope["query_string"].decode("latin-1").split("&"):
         name, _, value = part.partition("=")
         if unquote_plus(name) == TOKEN_PARAMETER:
             token = unquote_plus(value)
         elif part:
-            kept.append(part)
+            parameters.append(part)
     # Two slashes at the beginning would turn the rest into a host.
     path = "/" + quote(scope["path"].lstrip("/"), safe="/:@!$&'()*+,;=~", errors="replace")
-    query = quote("&".join(kept), safe="/?:@!$&'()*+,;=%~")
+    query = quote("&".join(parameters), safe="/?:@!$&'()*+,;=%~")
     return (f"{path}?{query}" if query else path), token
 
 

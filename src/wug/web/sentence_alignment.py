@@ -21,8 +21,8 @@ class AlignedTokens(NamedTuple):
     @property
     def text(self) -> str:
         """The difference with its sign; empty if it is unknown or rounds to 0."""
-        rounded = round(self.difference or 0.0, 1)
-        return f"{'+' if rounded > 0 else '−'}{abs(rounded):.1f}" if rounded else ""
+        difference = round(self.difference or 0.0, 1)
+        return f"{'+' if difference > 0 else '−'}{abs(difference):.1f}" if difference else ""
 
     @property
     def shade(self) -> str:
@@ -32,12 +32,14 @@ class AlignedTokens(NamedTuple):
 
 def align(first: Scored, second: Scored) -> list[AlignedTokens]:
     """The tokens of two sentences, with equal ones above each other."""
-    ours, theirs = first.tokens, second.tokens
-    matcher = SequenceMatcher(None, [token.text for token in ours], [token.text for token in theirs], autojunk=False)
-    aligned: list[AlignedTokens] = []
+    first_tokens, second_tokens = first.tokens, second.tokens
+    matcher = SequenceMatcher(
+        None, [token.text for token in first_tokens], [token.text for token in second_tokens], autojunk=False
+    )
+    pairs: list[AlignedTokens] = []
     for _, start, end, other_start, other_end in matcher.get_opcodes():
-        aligned += starmap(_aligned, zip_longest(ours[start:end], theirs[other_start:other_end]))
-    return aligned
+        pairs += starmap(_aligned, zip_longest(first_tokens[start:end], second_tokens[other_start:other_end]))
+    return pairs
 
 
 def _aligned(first: Token | None, second: Token | None) -> AlignedTokens:

@@ -98,31 +98,31 @@ class Site:
             yield self.store
             return
         self.reader.state()  # raises if the file is not a store: it must not be turned into one
-        with closing(Store(self.reader.path)) as other:
-            yield other
+        with closing(Store(self.reader.path)) as store:
+            yield store
 
     def resolve_path(self, name: str) -> Path:
         """Resolve the name of a file or folder; ForbiddenPath if it is outside the allowed folders."""
-        shown = repr(name if len(name) <= 80 else f"{name[:80]}…")
+        quoted = repr(name if len(name) <= 80 else f"{name[:80]}…")
         if not name or "\0" in name:
-            raise ForbiddenPath(f"{shown} is not a file name")
+            raise ForbiddenPath(f"{quoted} is not a file name")
         try:
-            asked_path = Path(name).expanduser()
+            requested_path = Path(name).expanduser()
             roots = [folder.resolve() for folder in self.folders]
-            candidates = [asked_path] if asked_path.is_absolute() else [root / asked_path for root in roots]
-            allowed = [
+            candidates = [requested_path] if requested_path.is_absolute() else [root / requested_path for root in roots]
+            allowed_paths = [
                 path
                 for candidate in candidates
                 if any((path := candidate.resolve()).is_relative_to(root) for root in roots)
             ]
-            existing = next((path for path in allowed if path.exists()), None)
+            existing_path = next((path for path in allowed_paths if path.exists()), None)
         except (OSError, RuntimeError, ValueError) as error:  # too long, a symlink loop, a lone surrogate, `~nobody`
             reason = error.strerror if isinstance(error, OSError) else "it is not a valid path"
-            raise InputError(f"{shown} cannot be the name of a file: {reason}") from None
-        if not allowed:
+            raise InputError(f"{quoted} cannot be the name of a file: {reason}") from None
+        if not allowed_paths:
             folders = ", ".join(map(str, self.folders)) or "none"
-            raise ForbiddenPath(f"{shown} is outside the folders that this page may use ({folders}). Choose: --folder")
-        return existing or allowed[0]
+            raise ForbiddenPath(f"{quoted} is outside the folders that this page may use ({folders}). Choose: --folder")
+        return existing_path or allowed_paths[0]
 
 
 class JsonResponse(JSONResponse):
@@ -150,8 +150,8 @@ def wants_json(path: str, headers: Headers) -> bool:
 def navigation() -> tuple[NavLink, ...]:
     """Links of the navigation bar, in order."""
     modules = [registry.find("web.pages", name) for name in registry.names("web.pages")]
-    declared = [getattr(module, "NAV", None) for module in modules]
-    return tuple(sorted((NavLink(*nav) for nav in declared if nav), key=lambda link: (link.order, link.label)))
+    declarations = [getattr(module, "NAV", None) for module in modules]
+    return tuple(sorted((NavLink(*nav) for nav in declarations if nav), key=lambda link: (link.order, link.label)))
 
 
 def parse_page_number(text: str) -> int:
@@ -167,9 +167,7 @@ def page_count(rows: int, page_size: int) -> int:
 def build_url(path: str, parameters: Mapping[str, object]) -> str:
     """Path and query string; None and "" are left out, a tuple gives one parameter per value."""
     pairs = [
-        (key, single)
-        for key, value in parameters.items()
-        for single in (value if isinstance(value, tuple) else (value,))
+        (key, entry) for key, value in parameters.items() for entry in (value if isinstance(value, tuple) else (value,))
     ]
     query = urlencode([(key, value) for key, value in pairs if value not in (None, "")], errors="replace")
     return f"{path}?{query}" if query else path
@@ -179,12 +177,12 @@ def build_url(path: str, parameters: Mapping[str, object]) -> str:
 def environment() -> Environment:
     """The Jinja environment; a template of the site overrides one of the report with the same name."""
     templates = [PackageLoader("wug.web", "templates"), PackageLoader("wug.views", "templates")]
-    made = view_environment(ChoiceLoader(templates))
-    made.filters["urlquote"] = lambda text: quote(str(text), safe="", errors="replace")
-    made.filters["shell"] = lambda text: shlex.quote(str(text))
-    made.globals["verdict"] = verdict
-    made.tests["printable"] = lambda text: make_printable(text) == text
-    return made
+    jinja = view_environment(ChoiceLoader(templates))
+    jinja.filters["urlquote"] = lambda text: quote(str(text), safe="", errors="replace")
+    jinja.filters["shell"] = lambda text: shlex.quote(str(text))
+    jinja.globals["verdict"] = verdict
+    jinja.tests["printable"] = lambda text: make_printable(text) == text
+    return jinja
 
 
 @functools.cache

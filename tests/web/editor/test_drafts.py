@@ -38,7 +38,7 @@ def test_a_folder_that_does_not_exist_has_no_drafts(tmp_path: Path) -> None:
 def test_keeping_a_change_counts_the_revision_up(tmp_path: Path) -> None:
     drafts = DraftStore(tmp_path)
     made = drafts.create(SUITE, 1, "here")
-    kept = drafts.update(made.id, other("b"), 2, seen=1)
+    kept = drafts.update(made.id, other("b"), 2, seen_revision=1)
     assert (kept.revision, kept.origin, kept.name) == (2, "here", "b")
     assert drafts.find(made.id) == kept
 
@@ -46,17 +46,17 @@ def test_keeping_a_change_counts_the_revision_up(tmp_path: Path) -> None:
 def test_a_page_that_has_not_seen_the_last_revision_is_told(tmp_path: Path) -> None:
     drafts = DraftStore(tmp_path)
     made = drafts.create(SUITE, 1)
-    drafts.update(made.id, other("theirs"), 2, seen=1)
+    drafts.update(made.id, other("theirs"), 2, seen_revision=1)
     with pytest.raises(DraftConflict) as told:
-        drafts.update(made.id, other("mine"), 3, seen=1)
+        drafts.update(made.id, other("mine"), 3, seen_revision=1)
     assert told.value.theirs.name == "theirs"
-    assert drafts.update(made.id, other("mine"), 3, seen=None).name == "mine"
+    assert drafts.update(made.id, other("mine"), 3, seen_revision=None).name == "mine"
 
 
 def test_keeping_what_is_there_already_changes_nothing(tmp_path: Path) -> None:
     drafts = DraftStore(tmp_path)
     made = drafts.create(SUITE, 1)
-    assert drafts.update(made.id, dict(SUITE), 9, seen=77) == made
+    assert drafts.update(made.id, dict(SUITE), 9, seen_revision=77) == made
 
 
 def test_a_draft_that_was_lost_is_made_again(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_draft_that_was_lost_is_made_again(tmp_path: Path) -> None:
     made = drafts.create(SUITE, 1)
     drafts.delete(made.id)
     assert drafts.find(made.id) is None
-    assert drafts.update(made.id, other("b"), 2, seen=4).revision == 5
+    assert drafts.update(made.id, other("b"), 2, seen_revision=4).revision == 5
 
 
 def test_drafts_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_drafts_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
     try:
         new = DraftStore(tmp_path / "new")
         made = new.create(SUITE, 1)
-        new.update(made.id, other("b"), 2, seen=1)
+        new.update(made.id, other("b"), 2, seen_revision=1)
         (tmp_path / "old").mkdir()  # as an earlier version made it
         DraftStore(tmp_path / "old").create(SUITE, 1)
     finally:
@@ -105,7 +105,7 @@ def test_of_many_pages_at_once_one_wins_and_the_others_are_told(tmp_path: Path) 
 
     def write(name: str) -> None:
         try:
-            drafts.update(made.id, other(name), 2, seen=1)
+            drafts.update(made.id, other(name), 2, seen_revision=1)
         except DraftConflict as conflict:
             told.append(conflict.theirs.name)
 

@@ -166,8 +166,10 @@ class JobQueue:
             if len(self._waiting) >= MAX_WAITING_JOBS:
                 raise ModelError(f"{MAX_WAITING_JOBS} jobs are already waiting. Try again when some are done")
             self._jobs[job.id] = job
-            for old in [one for one in self._jobs.values() if one.ended.is_set()][:-MAX_ENDED_JOBS]:
-                del self._jobs[old.id]
+            for ended_job in [other_job for other_job in self._jobs.values() if other_job.ended.is_set()][
+                :-MAX_ENDED_JOBS
+            ]:
+                del self._jobs[ended_job.id]
             self._waiting.append(job)
             self._changed.notify_all()
             if self._thread is None:
@@ -219,19 +221,19 @@ class JobQueue:
     def _run_jobs(self) -> None:
         while (job := self._next_job()) is not None:
             try:
-                ended = self._run_job(job)
+                outcome = self._run_job(job)
             except WorkerExited as reason:
-                ended = TaskEnded(
+                outcome = TaskEnded(
                     "failed",
                     error=f"the process that runs {job.model} {reason}. Its outputs so far are cached: try again",
                 )
             except Exception as error:  # a bug, but later jobs must still run
                 _log.exception("job %s with %s", job.id, job.model)
                 self._kill_worker(job)
-                ended = TaskEnded("failed", error=f"{job.model} cannot be evaluated: {type(error).__name__}: {error}")
+                outcome = TaskEnded("failed", error=f"{job.model} cannot be evaluated: {type(error).__name__}: {error}")
             with self._changed:
                 self._current = None
-            _end(job, TaskEnded("stopped") if ended.stage == "failed" and job.stop.is_set() else ended)
+            _end(job, TaskEnded("stopped") if outcome.stage == "failed" and job.stop.is_set() else outcome)
 
     def _next_job(self) -> Job | None:
         """Wait for the next job; None if there is none, after stopping the process."""
@@ -275,10 +277,10 @@ class JobQueue:
         if worker is not None:
             worker.release()
         job.stage = "loading"
-        started = WorkerProcess(self._command)
+        new_worker = WorkerProcess(self._command)
         with self._changed:
-            self._worker = started
-        return started
+            self._worker = new_worker
+        return new_worker
 
     def _kill_worker(self, job: Job) -> None:
         """Kill the process if it is still running a job."""
@@ -306,6 +308,6 @@ def _returns(name: str) -> str:
         return ""
 
 
-def _end(job: Job, ended: TaskEnded) -> None:
-    job.stage, job.result, job.error, job.task = ended.stage, ended.result, ended.error, None
+def _end(job: Job, outcome: TaskEnded) -> None:
+    job.stage, job.result, job.error, job.task = outcome.stage, outcome.result, outcome.error, None
     job.ended.set()

@@ -83,9 +83,9 @@ def _run_suites(
 ) -> int:
     request = RunRequest(suites=suites, models=[model], store=store, cache=cache, command=command, origin="editor")
     (run,) = execute(request, lambda event: report(*event.requests)).recorded.values()
-    failed = [result for result in run.results if result.status == "failed"]
-    if failed:
-        raise ModelError(failed[0].warnings[-1].removeprefix("failed: "))
+    failures = [result for result in run.results if result.status == "failed"]
+    if failures:
+        raise ModelError(failures[0].warnings[-1].removeprefix("failed: "))
     assert run.number is not None
     return run.number
 

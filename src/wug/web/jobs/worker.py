@@ -51,21 +51,21 @@ class Worker:
         """Run tasks until the server is gone."""
         threading.Thread(target=self._listen, name="listen", daemon=True).start()
         while (task := self._tasks.get()) is not None:
-            ended = self._run_task(task)
+            outcome = self._run_task(task)
             try:
-                self._send(ended)
+                self._send(outcome)
             except JobStopped:
                 return
 
     def _run_task(self, command: RunTask) -> TaskEnded:
-        last = 0.0
+        last_time = 0.0
 
         def report(done: int, total: int) -> None:
-            nonlocal last
+            nonlocal last_time
             self._raise_if_stopped(command)
             now = time.monotonic()
-            if done == total or now - last >= PROGRESS_INTERVAL_SECONDS:
-                last = now
+            if done == total or now - last_time >= PROGRESS_INTERVAL_SECONDS:
+                last_time = now
                 self._send(TaskProgress("scoring", done, total))
 
         try:

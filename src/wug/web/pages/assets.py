@@ -70,8 +70,8 @@ def _token(request: Request) -> Response:
 
 
 def _state(request: Request) -> Response:
-    state, running = site_of(request).reader.state()
-    return JsonResponse({"state": state, "going": running}, headers=NO_STORE)
+    state, is_running = site_of(request).reader.state()
+    return JsonResponse({"state": state, "going": is_running}, headers=NO_STORE)
 
 
 ROUTES: list[BaseRoute] = [

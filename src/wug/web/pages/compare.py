@@ -107,28 +107,28 @@ class ComparisonOptions:
     @property
     def suites(self) -> list[str]:
         """All suites with results."""
-        return sorted({suite for some in self._suites.values() for suite in some})
+        return sorted({suite for run_suites in self._suites.values() for suite in run_suites})
 
     @property
     def choices(self) -> dict[str, list[SideChoice]]:
         """Choices under their headings: pooled runs first, then model by model."""
         runs_with_suite = [run for run in self._runs if self._has_suite(run)]
-        pooled = [
+        pooled_choices = [
             SideChoice(_joined_ids(runs), f"{name}, {len(runs)} seeds ({_describe(runs)})")
             for name, runs in self._seeds(runs_with_suite).items()
         ]
-        pooled += [
+        pooled_choices += [
             SideChoice(f"sweep:{id}", f"{name}, {len(self._sweep_runs(id))} models")
             for id, name in self._sweeps.items()
             if any(self._has_suite(self._by_id[run]) for run in self._sweep_runs(id))
         ]
         counts = Counter(run.model for run in runs_with_suite if run in self._model_runs(run.model))
-        pooled += [
+        pooled_choices += [
             SideChoice(f"model:{model}", f"{self._names[model]}, newest of {count} runs on each suite")
             for model, count in counts.items()
             if count > 1
         ]
-        groups: dict[str, list[SideChoice]] = {"several runs together": pooled} if pooled else {}
+        groups: dict[str, list[SideChoice]] = {"several runs together": pooled_choices} if pooled_choices else {}
         for run in [run for run in runs_with_suite if run.sweep not in self._sweeps][:MAX_RUN_CHOICES]:
             groups.setdefault(self._names[run.model], []).append(SideChoice(str(run.id), self._label(run)))
         return groups
@@ -152,10 +152,10 @@ class ComparisonOptions:
             siblings = seeds.get(name, [])
             if side.is_sweep or side.is_model or len(siblings) < 2:
                 continue
-            pooled = len(side.runs) > 1
-            value = str(side.runs[0]) if pooled else _joined_ids(siblings)
-            values = tuple(value if at == index else other.value for at, other in enumerate(sides))
-            text = f"take run {side.runs[0]} alone" if pooled else f"pool all {len(siblings)} seeds of {name}"
+            is_pooled = len(side.runs) > 1
+            value = str(side.runs[0]) if is_pooled else _joined_ids(siblings)
+            values = tuple(value if at == index else other_side.value for at, other_side in enumerate(sides))
+            text = f"take run {side.runs[0]} alone" if is_pooled else f"pool all {len(siblings)} seeds of {name}"
             links.append(PoolingLink(chr(ord("A") + index), text, build_url("/compare", {"side": values, **filters})))
         return links
 
@@ -184,8 +184,8 @@ class ComparisonOptions:
 
     def _model_runs(self, model: str) -> list[Run]:
         """The finished runs of a model, newest first; those of drafts and sweeps only if there are no others."""
-        finished = [run for run in self._runs if run.model == model and run.status != "running"]
-        return [run for run in finished if not run.is_draft and run.sweep not in self._sweeps] or finished
+        finished_runs = [run for run in self._runs if run.model == model and run.status != "running"]
+        return [run for run in finished_runs if not run.is_draft and run.sweep not in self._sweeps] or finished_runs
 
     def _seeds(self, runs: Sequence[Run]) -> dict[str, list[Run]]:
         """For each model with several seeds, the newest run of each seed."""
@@ -239,10 +239,10 @@ def _differing_items(request: Request) -> Response:
     sides = ComparisonOptions(site).sides(query)
     suites, metrics = ([escape(query.get(name, ""))] for name in ("suite", "metric"))
     with site.open_store() as store:
-        choice = ComparisonSettings(
+        settings = ComparisonSettings(
             suites, metrics, items=ITEMS_PER_PAGE, skip=(page - 1) * ITEMS_PER_PAGE, newest=_model_places(sides)
         )
-        comparison = compare(store, [side.compared_runs for side in sides], choice)
+        comparison = compare(store, [side.compared_runs for side in sides], settings)
     return site.render(
         request,
         "compare_items.html",
@@ -307,7 +307,7 @@ ROUTES: list[BaseRoute] = [
 
 def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> RunComparison:
     query = request.query_params
-    choice = ComparisonSettings(
+    settings = ComparisonSettings(
         suites=[name for name in query.getlist("suite") if name],
         metrics=[name for name in query.getlist("metric") if name],
         all_pairs=query.get("pairs") == "all",
@@ -316,7 +316,7 @@ def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> RunCompari
         newest=_model_places(sides),
     )
     with site_of(request).open_store() as store:
-        return compare(store, [side.compared_runs for side in sides], choice)
+        return compare(store, [side.compared_runs for side in sides], settings)
 
 
 def _model_places(sides: Sequence[ComparisonSide]) -> list[int]:
@@ -352,23 +352,23 @@ def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
 
 
 def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
-    repeated = len({row.summary.model for row in rows}) < len(rows)
+    has_repeats = len({row.summary.model for row in rows}) < len(rows)
     ranked = rows[:MAX_RANKED_MODELS]
     names = short_names(row.summary.model for row in ranked)
     points = [
         point(
             row.shown,
-            name=f"{names[row.summary.model]} (run {row.summary.run})" if repeated else names[row.summary.model],
+            name=f"{names[row.summary.model]} (run {row.summary.run})" if has_repeats else names[row.summary.model],
             chance=chance_level(row.summary.kind, row.shown.metric, row.summary.estimates),
         )
         for row in ranked
     ]
     name, share = rows[0].shown.name, all(row.shown.share for row in ranked)
-    more = f" The first {len(ranked)} of {len(rows)}." if len(ranked) < len(rows) else ""
+    limit_note = f" The first {len(ranked)} of {len(rows)}." if len(ranked) < len(rows) else ""
     return estimate_figure(
         "suite",
         f"Every model on {suite}",
-        f"{name.capitalize()} with 95% intervals, the best first.{more}",
+        f"{name.capitalize()} with 95% intervals, the best first.{limit_note}",
         partial(charts.intervals, points, title=name, share=share),
         [
             ({"run": str(summary.run), "model": summary.model, "status": summary.status, "metric": row.metric}, row)

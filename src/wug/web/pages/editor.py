@@ -67,13 +67,15 @@ def _start_page(request: Request) -> Response:
     stems = {Path(name).name.partition(".")[0]: name for _, names in names_by_folder for name in names}
     # A draft that was saved is listed once: it has what the file has, or more.
     files = {draft.name: suite_file_name(draft.document, "") for draft in drafts if draft.name and not draft.origin}
-    saved = {name: stems[stem] for name, stem in files.items() if stem in stems}
+    saved_names = {name: stems[stem] for name, stem in files.items() if stem in stems}
     return site.render(
         request,
         "editor_start.html",
-        drafts=[(draft, saved.get(draft.name)) for draft in drafts],
+        drafts=[(draft, saved_names.get(draft.name)) for draft in drafts],
         builtins=list(editable_builtins()),
-        folders=[(folder, [name for name in names if name not in saved.values()]) for folder, names in names_by_folder],
+        folders=[
+            (folder, [name for name in names if name not in saved_names.values()]) for folder, names in names_by_folder
+        ],
     )
 
 
@@ -130,11 +132,11 @@ def _read_draft(request: Request) -> Response:
 def _write_draft(request: Request, content: JsonObject) -> Response | JsonObject:
     drafts, id = draft_store(site_of(request)), request.path_params["draft"]
     try:
-        written = drafts.update(id, _document(content), timestamp_ms(content, "changed"), revision(content, "seen"))
+        new_draft = drafts.update(id, _document(content), timestamp_ms(content, "changed"), revision(content, "seen"))
     except DraftConflict as conflict:
-        theirs = dataclasses.asdict(conflict.theirs)
-        return JsonResponse({"error": str(conflict), "theirs": theirs}, status_code=409)
-    return {"revision": written.revision}
+        their_draft = dataclasses.asdict(conflict.theirs)
+        return JsonResponse({"error": str(conflict), "theirs": their_draft}, status_code=409)
+    return {"revision": new_draft.revision}
 
 
 def _delete_draft(request: Request, content: JsonObject) -> JsonObject:
@@ -178,10 +180,13 @@ def _save(request: Request, content: JsonObject) -> Response | JsonObject:
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path)
     path = path if path.suffix else site.resolve_path(f"{path}.json")
-    seen = content.get("seen")
+    seen_digest = content.get("seen")
     try:
         digest = save_suite(
-            document, path, overwrite=content.get("overwrite") is True, seen=seen if isinstance(seen, str) else None
+            document,
+            path,
+            overwrite=content.get("overwrite") is True,
+            seen_digest=seen_digest if isinstance(seen_digest, str) else None,
         )
     except SuiteFileExists as error:
         return JsonResponse({"error": str(error), "path": str(path)}, status_code=409)
@@ -284,14 +289,14 @@ def _draft_of_result(site: Site, number: str) -> Draft:
     result, run = site.reader.result(int(number))
     editor = editor_of(result)
     id = hashlib.sha256(f"{number} {run.id} {run.started} {result.signature}".encode()).hexdigest()[:16]
-    known = draft_store(site).find(id)
-    if known is not None:
-        return known
+    existing_draft = draft_store(site).find(id)
+    if existing_draft is not None:
+        return existing_draft
     origin = f"result {number}, {result.suite} as {result.model} was evaluated on it"
-    judged = dataclasses.replace(
+    judged_result = dataclasses.replace(
         result, outcomes=tuple(row.outcome for row in site.reader.rows(int(number)).each(Filter()))
     )
-    return draft_store(site).create(editor.suite_of_result(judged), _now_ms(), origin, id)
+    return draft_store(site).create(editor.suite_of_result(judged_result), _now_ms(), origin, id)
 
 
 def _open_upload(site: Site, name: str, data: bytes) -> JsonObject:

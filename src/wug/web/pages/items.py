@@ -85,11 +85,11 @@ class ItemQuery(NamedTuple):
             text=self.text or None,
         )
 
-    def url(self, path: str, **changed: object) -> str:
+    def url(self, path: str, **changes: object) -> str:
         """The URL of this query with some parameters changed."""
         metric = "" if self.metric == self.default_metric else self.metric
-        own = {"metric": metric, "value": self.value, "group": self.group, "q": self.text, "sort": self.sort}
-        return build_url(path, {**own, **changed})
+        parameters = {"metric": metric, "value": self.value, "group": self.group, "q": self.text, "sort": self.sort}
+        return build_url(path, {**parameters, **changes})
 
 
 class ItemPage(NamedTuple):
@@ -110,16 +110,16 @@ class ItemPage(NamedTuple):
 
 def _list(request: Request) -> Response:
     site, view, query = _parse(request)
-    page = parse_page_number(request.query_params.get("page", ""))
-    shown = item_page(ordered_places(site, view, query), page, view.items.size)
+    page_number = parse_page_number(request.query_params.get("page", ""))
+    page_of_items = item_page(ordered_places(site, view, query), page_number, view.items.size)
     return site.render(
         request,
         "items.html",
         result_view=view,
         item_query=query,
         values=VALUE_LABELS,
-        shown=shown,
-        rows=_items(view, shown.places),
+        shown=page_of_items,
+        rows=_items(view, page_of_items.places),
         metrics=view.rows.metrics(),
         groups=group_choices(view, query.metric),
         sorts=sort_options(view, query.metric),
@@ -132,7 +132,7 @@ def _list(request: Request) -> Response:
 def _item_page(request: Request) -> Response:
     site, view, query = _parse(request)
     row = view.rows.at(request.path_params["place"])
-    before, after = neighbours(ordered_places(site, view, query), row.position)
+    previous, following = neighbours(ordered_places(site, view, query), row.position)
     return site.render(
         request,
         "item.html",
@@ -142,8 +142,8 @@ def _item_page(request: Request) -> Response:
         item=_item(view, row),
         judgements=view.rows.same_item(row),
         chart=next((part for part in view.parts if isinstance(part, Figure | DeferredPart) and part.alone), None),
-        before=None if before is None else view.rows.at(before),
-        after=None if after is None else view.rows.at(after),
+        before=None if previous is None else view.rows.at(previous),
+        after=None if following is None else view.rows.at(following),
         other_outcomes=list(_other_outcomes(site, view, row)),
         file_name=view.file_name,
         others=(),
@@ -223,25 +223,25 @@ def _items(view: ResultView, positions: Sequence[int]) -> list[tuple[OutcomeRow,
 
 def _rows_at(view: ResultView, positions: Sequence[int]) -> Iterator[OutcomeRow]:
     """The rows at many positions, read in batches, so that a slow client holds no cursor open."""
-    for first in range(0, len(positions), BATCH_ROWS):
-        yield from view.rows.read(positions[first : first + BATCH_ROWS])
+    for start in range(0, len(positions), BATCH_ROWS):
+        yield from view.rows.read(positions[start : start + BATCH_ROWS])
 
 
 def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[OtherOutcome]:
     """The outcomes of other models on an item and metric, each from the model's newest run."""
     names = model_names(site)
-    newest = {sibling.model: sibling for sibling in reversed(site.reader.siblings(view.id))}
-    for other in list(newest.values())[:MAX_OTHER_MODELS]:
-        judgements = site.reader.rows(other.id).same_item(row)
+    newest_results = {sibling.model: sibling for sibling in reversed(site.reader.siblings(view.id))}
+    for sibling in list(newest_results.values())[:MAX_OTHER_MODELS]:
+        judgements = site.reader.rows(sibling.id).same_item(row)
         judgement = next(
             (candidate for candidate in judgements if candidate.outcome.metric == row.outcome.metric), None
         )
-        if judgement is not None and other.model != view.result.model:
+        if judgement is not None and sibling.model != view.result.model:
             item = view.items.show(judgement, judgements)
-            failed = ", ".join(metric_label(metric, view.result.kind) for metric in item.failed)
-            note = " · ".join(filter(None, (item.note, failed and f"fails {failed}")))
-            url = f"/result/{other.id}/outcome/{judgement.position}"
-            yield OtherOutcome(names[other.model], other.model, url, judgement.outcome.value, note)
+            failures = ", ".join(metric_label(metric, view.result.kind) for metric in item.failed)
+            note = " · ".join(filter(None, (item.note, failures and f"fails {failures}")))
+            url = f"/result/{sibling.id}/outcome/{judgement.position}"
+            yield OtherOutcome(names[sibling.model], sibling.model, url, judgement.outcome.value, note)
 
 
 def _fields(row: OutcomeRow) -> dict[str, Any]:
@@ -270,10 +270,12 @@ def sort_options(view: ResultView, metric: str) -> list[SortOption]:
     """Sort options for the items of a metric: those of the family, numeric details, length, groups, name."""
     outcomes = [row.outcome for row in islice(view.rows.each(Filter(metric), limit=SAMPLED_ROWS), SAMPLED_ROWS)]
     sorts = {sort.id: sort for sort in view.items.sorts}
-    if any(isinstance(one.value, float) for one in outcomes):
+    if any(isinstance(outcome.value, float) for outcome in outcomes):
         label = metric_label(metric, view.result.kind)
         sorts.setdefault("value", sort_by("value", label, lambda outcome: finite(outcome.value)))
-    for name in dict.fromkeys(name for one in outcomes for name, value in one.detail.items() if _is_number(value)):
+    for name in dict.fromkeys(
+        name for outcome in outcomes for name, value in outcome.detail.items() if _is_number(value)
+    ):
         sorts.setdefault(name, sort_by(name, plain(name), _detail_key(name), name))
     texts = view.items.texts
     if any(isinstance(outcome.detail.get(name), str) for outcome in outcomes for name in texts):
@@ -309,27 +311,27 @@ def item_page(positions: Sequence[int], page: int, page_size: int) -> ItemPage:
 def neighbours(positions: Sequence[int], position: int) -> tuple[int | None, int | None]:
     """The previous and the next position; None at the ends, or if the position is not among them."""
     try:
-        at = positions.index(position)
+        index = positions.index(position)
     except ValueError:
         return None, None
-    return positions[at - 1] if at else None, positions[at + 1] if at + 1 < len(positions) else None
+    return positions[index - 1] if index else None, positions[index + 1] if index + 1 < len(positions) else None
 
 
 def sorted_places(values: Iterable[tuple[int, SortKey]], *, descending: bool) -> Iterator[int]:
     """Positions sorted by value: numbers, then texts, then those without a value; the sort is stable."""
     numbers: list[tuple[float, int]] = []
     texts: list[tuple[str, int]] = []
-    without: list[int] = []
+    unvalued: list[int] = []
     for position, value in values:
         if value is None:
-            without.append(position)
+            unvalued.append(position)
         elif isinstance(value, str):
             texts.append((value, position))
         else:
             numbers.append((value, position))
     yield from (position for _, position in sorted(numbers, key=lambda pair: pair[0], reverse=descending))
     yield from (position for _, position in sorted(texts, key=lambda pair: pair[0], reverse=descending))
-    yield from without
+    yield from unvalued
 
 
 def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:

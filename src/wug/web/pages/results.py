@@ -67,7 +67,7 @@ def _numbers(request: Request) -> Response:
     metric = request.query_params.get("metric", "")
     estimates = [estimate for estimate in view.result.estimates if not metric or estimate.metric == metric]
     page = parse_page_number(request.query_params.get("page", ""))
-    first = (page - 1) * ESTIMATES_PER_PAGE
+    start = (page - 1) * ESTIMATES_PER_PAGE
     return site.render(
         request,
         "numbers.html",
@@ -76,7 +76,7 @@ def _numbers(request: Request) -> Response:
         selected_metric=metric,
         page=page,
         pages=page_count(len(estimates), ESTIMATES_PER_PAGE),
-        rows=[format_estimate(view.result, estimate) for estimate in estimates[first : first + ESTIMATES_PER_PAGE]],
+        rows=[format_estimate(view.result, estimate) for estimate in estimates[start : start + ESTIMATES_PER_PAGE]],
         tab="numbers",
     )
 
@@ -91,18 +91,18 @@ def _figure(request: Request) -> Response:
     name, form, query = request.path_params["name"], request.path_params.get("form", "vl.json"), request.query_params
     part = _find_part(view, name)
     names: tuple[str, ...] = (view.name,)
-    chosen: ViewPart | None
+    selected_part: ViewPart | None
     if query.get("item") and isinstance(part, Figure | DeferredPart) and part.alone is not None:
-        chosen = part.alone(query["item"])
+        selected_part = part.alone(query["item"])
     elif query.get("with"):
         pair = _chart_pair(site, view, view.parts, related_results(site, view), request)
         side = SIDES.get(query.get("as", ""), "both")
-        chosen = None if pair is None else getattr(pair.figures, side)
+        selected_part = None if pair is None else getattr(pair.figures, side)
         if pair is not None:
             names = pair.names if side == "both" else (pair.names[side == "second"],)
     else:
-        chosen = part.make() if isinstance(part, DeferredPart) else part
-    figure = chosen if isinstance(chosen, Figure) else None
+        selected_part = part.make() if isinstance(part, DeferredPart) else part
+    figure = selected_part if isinstance(selected_part, Figure) else None
     about = caption([view.result.suite], names, None if query.get("item") else view.result.n)
     return figure_response(
         figure,
@@ -110,7 +110,7 @@ def _figure(request: Request) -> Response:
         f"{view.file_name}-{name}",
         about=about,
         groups=_groups_of(view.result, figure) if figure else None,
-        optional=isinstance(part, DeferredPart),
+        is_optional=isinstance(part, DeferredPart),
     )
 
 
@@ -170,9 +170,9 @@ def _chart_pair(
     draw = next((part.pair for part in parts if isinstance(part, Figure) and part.pair), None)
     if sibling is None or draw is None:
         return None
-    other = load_result(site, sibling.id)
-    label = view.name if other.name != view.name else f"{view.name} (run {view.run.id})"
-    figures = draw(label, OtherResult(sibling.name, other.result, other.rows))
+    other_view = load_result(site, sibling.id)
+    label = view.name if other_view.name != view.name else f"{view.name} (run {view.run.id})"
+    figures = draw(label, OtherResult(sibling.name, other_view.result, other_view.rows))
     return ChartPair(sibling.id, (label, sibling.name), figures, request.query_params.get("as") == "one")
 
 
@@ -197,5 +197,5 @@ def _find_part(view: ResultView, name: str) -> ViewPart | None:
 
 def _variant(site: Site, page: OptionPage, id: int, label: str) -> OptionVariant:
     view = load_result(site, id)
-    shown = {row.metric: row for row in headlines(view.result)}
-    return OptionVariant(label, view.url, shown, page.table_rows(view.result, view.rows))
+    by_metric = {row.metric: row for row in headlines(view.result)}
+    return OptionVariant(label, view.url, by_metric, page.table_rows(view.result, view.rows))

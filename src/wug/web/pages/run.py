@@ -51,20 +51,20 @@ def _run(request: Request) -> Response:
         run = site.reader.run(request.path_params["run"])
         summaries = _named(site, site.reader.overview([run.id]))
         results = [(summary, summary_headline(summary)) for summary in summaries]
-        heads = {summary.id: site.reader.head(summary.id) for summary in summaries if not summary.error}
-        state, running = site.reader.state()
+        details = {summary.id: site.reader.head(summary.id) for summary in summaries if not summary.error}
+        state, is_running = site.reader.state()
         return site.render(
             request,
             "run.html",
             run=run,
-            entry=run_entry(run, short_names(each.model for each in site.reader.runs())),
+            entry=run_entry(run, short_names(listed_run.model for listed_run in site.reader.runs())),
             results=results,
             figure=_run_figure(site, run.id, results),
-            details=heads,
-            failed=_failed_suites(summaries, heads),
+            details=details,
+            failed=_failed_suites(summaries, details),
             editing="edit" in request.query_params,
             state=state,
-            going=running,
+            going=is_running,
         )
 
 
@@ -120,8 +120,8 @@ def group_tables(id: int, result: Result) -> Iterator[GroupTable]:
         group = Group.parse(estimate.group)
         if estimate.metric == metric and group.has_items:
             fields.setdefault(group.field, []).append(replace(format_estimate(result, estimate), group=group.value))
-    fitting = [(field, rows) for field, rows in fields.items() if 1 < len(rows) <= MAX_GROUPS]
-    for field, rows in fitting[:MAX_GROUP_FIELDS]:
+    fitting_fields = [(field, rows) for field, rows in fields.items() if 1 < len(rows) <= MAX_GROUPS]
+    for field, rows in fitting_fields[:MAX_GROUP_FIELDS]:
         yield GroupTable(id, result.suite, field, tuple(best_first(in_order(rows))))
 
 
@@ -137,11 +137,11 @@ def _run_figure(site: Site, run: int, results: Sequence[tuple[Summary, Formatted
 
 def _named(site: Site, summaries: Sequence[Summary]) -> Sequence[Summary]:
     """The results, with their options in the names of suites that the run has several results of."""
-    complete = [summary for summary in summaries if not summary.error]
-    if len({(summary.kind, summary.suite) for summary in complete}) == len(complete):
+    complete_results = [summary for summary in summaries if not summary.error]
+    if len({(summary.kind, summary.suite) for summary in complete_results}) == len(complete_results):
         return summaries
-    results = labelled([site.reader.result(summary.id)[0] for summary in complete])
-    names = {summary.id: result.suite for summary, result in zip(complete, results, strict=True)}
+    results = labelled([site.reader.result(summary.id)[0] for summary in complete_results])
+    names = {summary.id: result.suite for summary, result in zip(complete_results, results, strict=True)}
     return [replace(summary, suite=names.get(summary.id, summary.suite)) for summary in summaries]
 
 
@@ -150,20 +150,23 @@ def suites_figure(results: Sequence[tuple[Summary, FormattedEstimate | None]]) -
     shares = [(summary, row) for summary, row in results if row is not None and row.share][:MAX_CHART_SUITES]
     if len(shares) < 2:
         return None
-    grouped = sorted(shares, key=lambda pair: not pair[0].phenomenon)
-    points = [_point(summary, row) for summary, row in grouped]
+    ordered_shares = sorted(shares, key=lambda pair: not pair[0].phenomenon)
+    points = [_point(summary, row) for summary, row in ordered_shares]
     return estimate_figure(
         "suites",
         "Every suite",
-        f"The headline of each suite with its 95% interval.{chance_note(one.chance for one in points)}",
+        f"The headline of each suite with its 95% interval.{chance_note(chart_point.chance for chart_point in points)}",
         partial(charts.intervals, points, title="accuracy", share=True),
-        [({"suite": summary.suite, "family": summary.kind, "metric": row.metric}, row) for summary, row in grouped],
+        [
+            ({"suite": summary.suite, "family": summary.kind, "metric": row.metric}, row)
+            for summary, row in ordered_shares
+        ],
     )
 
 
 def _point(summary: Summary, row: FormattedEstimate) -> charts.Point:
-    chance = chance_level(summary.kind, row.metric, summary.estimates)
-    return point(row, name=summary.suite, group=summary.phenomenon or summary.kind, chance=chance)
+    level = chance_level(summary.kind, row.metric, summary.estimates)
+    return point(row, name=summary.suite, group=summary.phenomenon or summary.kind, chance=level)
 
 
 def _summaries(request: Request) -> list[Summary]:

@@ -58,13 +58,13 @@ def _list(request: Request) -> Response:
         )
 
 
-def _render(request: Request, template: str, query: RunQuery, runs: Sequence[Run], **shown: Any) -> Response:
+def _render(request: Request, template: str, query: RunQuery, runs: Sequence[Run], **context: Any) -> Response:
     """A page of runs, with what all of them show."""
     site = site_of(request)
-    state, running = site.reader.state()
+    state, is_running = site.reader.state()
     drafts = sum(run.is_draft for run in runs)
     counts = {"runs": len(runs) - drafts, "drafts": drafts, "removed": len(site.reader.runs(removed=True))}
-    return site.render(request, template, grid_query=query, state=state, going=running, **counts, **shown)
+    return site.render(request, template, grid_query=query, state=state, going=is_running, **counts, **context)
 
 
 def _runs_table(request: Request) -> Response:
@@ -97,14 +97,14 @@ def _act(request: Request, form: Form) -> str:
     if action == "compare":
         return build_url("/compare", {"run": tuple(ids), "side": tuple(sweeps)})
     ids += [run.id for run in site.reader.runs() if f"sweep:{run.sweep}" in sweeps]
-    joined = ",".join(map(str, ids))
+    id_list = ",".join(map(str, ids))
     with site.open_store() as store:
         runs = [site.reader.run(id, removed=True) for id in ids]
         if action == "remove":
             run_admin.remove(store, runs)
-            return build_url("/runs", {"gone": joined})
+            return build_url("/runs", {"gone": id_list})
         run_admin.restore(store, runs)
-    return build_url("/runs", {"back": joined})
+    return build_url("/runs", {"back": id_list})
 
 
 ROUTES: list[BaseRoute] = [
@@ -131,9 +131,9 @@ def _grid_source(site: Site) -> GridSource:
 def _news(runs: Sequence[Run]) -> list[RunEntry]:
     """Unfinished runs, and recent ones that failed or were interrupted."""
     names = short_names(run.model for run in runs)
-    running = [run for run in runs if run.status == "running"]
-    failed = [run for run in runs[:RECENT_RUNS] if run.status in ("failed", "interrupted") and not run.is_draft]
-    return [run_entry(run, names) for run in (*running[:MAX_RUNNING_NEWS], *failed[:MAX_FAILED_NEWS])]
+    running_runs = [run for run in runs if run.status == "running"]
+    failed_runs = [run for run in runs[:RECENT_RUNS] if run.status in ("failed", "interrupted") and not run.is_draft]
+    return [run_entry(run, names) for run in (*running_runs[:MAX_RUNNING_NEWS], *failed_runs[:MAX_FAILED_NEWS])]
 
 
 def _runs_of_tab(site: Site, runs: Sequence[Run], query: RunQuery) -> list[Run]:

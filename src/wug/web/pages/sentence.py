@@ -58,23 +58,23 @@ class JobCache:
     def start(self, key: Hashable, model: str, task: Callable[[], JobTask]) -> Job:
         """The job of a key, started if there is none or if it failed."""
         with self._lock:
-            known = self._jobs.get(key)
-            if known is None or (known.ended.is_set() and known.stage != "done"):
+            job = self._jobs.get(key)
+            if job is None or (job.ended.is_set() and job.stage != "done"):
                 while len(self._jobs) > MAX_CACHED_JOBS:
                     del self._jobs[next(iter(self._jobs))]
-                known = self._jobs[key] = self._queue.start(model, task())
-            return known
+                job = self._jobs[key] = self._queue.start(model, task())
+            return job
 
     def replace(self, page: str, jobs: list[Job]) -> None:
         """Set the jobs that a page waits for; its earlier ones are withdrawn if no page waits for them."""
         with self._lock:
-            before = self._by_page.pop(page, [])
+            earlier_jobs = self._by_page.pop(page, [])
             self._by_page[page] = jobs
             while len(self._by_page) > MAX_CACHED_JOBS:
                 del self._by_page[next(iter(self._by_page))]
-            wanted = {job.id for some in self._by_page.values() for job in some}
-        for job in before:
-            if job.id not in wanted:
+            awaited_ids = {job.id for page_jobs in self._by_page.values() for job in page_jobs}
+        for job in earlier_jobs:
+            if job.id not in awaited_ids:
                 self._queue.withdraw(job)
 
 
@@ -179,8 +179,8 @@ def _state(request: Request) -> Response:
     cache = job_cache(site_of(request))
     jobs = [cache.find((model, texts)) for model in models]
     states = [{"model": model} | (job.state() if job else {}) for model, job in zip(models, jobs, strict=True)]
-    done = all(job is None or job.ended.is_set() for job in jobs)
-    return JsonResponse({"done": done, "models": states}, headers={"cache-control": "no-store"})
+    is_done = all(job is None or job.ended.is_set() for job in jobs)
+    return JsonResponse({"done": is_done, "models": states}, headers={"cache-control": "no-store"})
 
 
 def _likeliest(request: Request, content: JsonObject) -> JsonObject:
@@ -228,10 +228,10 @@ def _parse(request: Request) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     models = tuple(dict.fromkeys(query.getlist("m")))
     if linked and not models:
         models = _matching_model(site, query.get("model", ""))
-    unknown = [model for model in models if model not in site.models]
-    if unknown:
-        known = ", ".join(site.models) or "none"
-        return texts, (), f"{unknown[0]!r} is not one of the models of this page. There is: {known}"
+    unknown_models = [model for model in models if model not in site.models]
+    if unknown_models:
+        names = ", ".join(site.models) or "none"
+        return texts, (), f"{unknown_models[0]!r} is not one of the models of this page. There is: {names}"
     if len(texts) > MAX_SENTENCES:
         return texts[:MAX_SENTENCES], models, f"{len(texts)} sentences are too many at once: {MAX_SENTENCES} at most."
     limit = MAX_SENTENCE_CHARACTERS
@@ -244,10 +244,10 @@ def _parse(request: Request) -> tuple[tuple[str, ...], tuple[str, ...], str]:
 
 def _matching_model(site: Site, id: str) -> tuple[str, ...]:
     """The model of this page with a model id from a result, else the first that can score sentences."""
-    available = scoring_models(site.models)
-    wanted = ModelId.parse(id)
-    matching = [name for name in available if id and _result_name(name) == (wanted.kind, wanted.name)]
-    return tuple(matching[:1] or available[:1])
+    scorers = scoring_models(site.models)
+    model_id = ModelId.parse(id)
+    matches = [name for name in scorers if id and _result_name(name) == (model_id.kind, model_id.name)]
+    return tuple(matches[:1] or scorers[:1])
 
 
 def _result_name(name: str) -> tuple[str, str] | None:
@@ -272,22 +272,24 @@ def _error(job: Job) -> str:
 def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
     """The panel of one model."""
     totals = [sentence.surprisal() for sentence in scored]
-    first = first_difference([sentence.tokens for sentence in scored])
-    least = min(totals) if len(set(totals)) > 1 else None
+    difference_index = first_difference([sentence.tokens for sentence in scored])
+    lowest = min(totals) if len(set(totals)) > 1 else None
     lines = tuple(
         ScoredSentence(
             text=sentence.text,
-            pieces=tuple(_boxes(sentence, first)),
+            pieces=tuple(_boxes(sentence, difference_index)),
             total=_bits(total),
-            mean=_bits(total / len(known)) if (known := [t for t in sentence.tokens if t.logprob is not None]) else "–",
+            mean=_bits(total / len(scored_tokens))
+            if (scored_tokens := [t for t in sentence.tokens if t.logprob is not None])
+            else "–",
             change="" if index == 0 else _signed(total - totals[0]),
-            least=total == least,
-            unscored=len(sentence.tokens) - len(known),
+            least=total == lowest,
+            unscored=len(sentence.tokens) - len(scored_tokens),
         )
         for index, (sentence, total) in enumerate(zip(scored, totals, strict=True))
     )
-    aligned = tuple(align(*scored)) if len(scored) == 2 else ()
-    return ModelPanel(model, lines, verdict=_verdict(totals), aligned=aligned)
+    token_rows = tuple(align(*scored)) if len(scored) == 2 else ()
+    return ModelPanel(model, lines, verdict=_verdict(totals), aligned=token_rows)
 
 
 def first_difference(sentences: Sequence[Sequence[Token]]) -> int | None:
@@ -319,27 +321,29 @@ def _verdict(totals: Sequence[float]) -> str:
     low = min(totals)
     if all(total == low for total in totals):
         return "All sentences are equally surprising."
-    second = sorted(totals)[1]
-    margin = f"by {_bits(second - low)} bits" if second > low else "tied with another one"
+    runner_up = sorted(totals)[1]
+    margin = f"by {_bits(runner_up - low)} bits" if runner_up > low else "tied with another one"
     word = "less" if len(totals) == 2 else "the least"
     return f"Sentence {totals.index(low) + 1} is {word} surprising, {margin}."
 
 
-def _boxes(scored: Scored, first: int | None) -> Iterator[TokenBox]:
+def _boxes(scored: Scored, difference_index: int | None) -> Iterator[TokenBox]:
     """The tokens; those that make up one character as one, with their total surprisal."""
     texts, tokens = first_texts(scored), scored.tokens
     spans = characters(texts)
     starts = [tokens[span.start].start for span in spans]
-    joined = [0 < at < len(scored.text) and not scored.text[at - 1].isspace() for at in starts]
-    labels = joining(["".join(text for position in span if (text := texts[position])) for span in spans], joined)
-    for span, text, is_joined in zip(spans, labels, joined, strict=True):
-        known = [bits for position in span if (bits := tokens[position].surprisal) is not None]
-        bits = min(sum(known), 1e6) if known else None
+    continues_word = [0 < at < len(scored.text) and not scored.text[at - 1].isspace() for at in starts]
+    labels = joining(
+        ["".join(text for position in span if (text := texts[position])) for span in spans], continues_word
+    )
+    for span, text, is_joined in zip(spans, labels, continues_word, strict=True):
+        known_bits = [bits for position in span if (bits := tokens[position].surprisal) is not None]
+        bits = min(sum(known_bits), 1e6) if known_bits else None
         yield TokenBox(
             text=text.strip() or "␣",
-            bits="–" if bits is None else _bits(sum(known)),
+            bits="–" if bits is None else _bits(sum(known_bits)),
             shade=shade(bits),
-            differs=first in span,
+            differs=difference_index in span,
             joined=is_joined,
             parts=len(span),
             place=span.start,

@@ -69,11 +69,11 @@ class ChosenLines:
         by, scale = query.get("by", ""), query.get("scale", "")
         suite, model = query.get("suite", ""), query.get("model", "")
         if suite not in sweep.suites:
-            fits = by or suite == ALL or len(sweep.suites) * len(models) <= MAX_LINES
-            suite = ALL if fits else sweep.suites[0]
+            is_small_enough = by or suite == ALL or len(sweep.suites) * len(models) <= MAX_LINES
+            suite = ALL if is_small_enough else sweep.suites[0]
         if model not in models:
-            fits = not by or model == ALL or len(models) <= MAX_MODELS_BY_FIELD
-            model = ALL if fits else models[0]
+            is_small_enough = not by or model == ALL or len(models) <= MAX_MODELS_BY_FIELD
+            model = ALL if is_small_enough else models[0]
         return cls(
             by, scale if scale in SCALES else "", suite, model, models, [checkpoint.step for checkpoint in checkpoints]
         )
@@ -150,7 +150,7 @@ def _figure(request: Request) -> Response:
     reader, sweep = site_of(request).reader, _find_sweep(request)
     figures = ChosenLines.of(request, sweep, members(reader, sweep)).figures(reader, sweep)
     figure = next((figure for figure in figures if figure.id == name), None)
-    return figure_response(figure, form, f"sweep-{sweep.id}-{name}", optional=True)
+    return figure_response(figure, form, f"sweep-{sweep.id}-{name}", is_optional=True)
 
 
 def _table(request: Request) -> Response:
@@ -226,7 +226,7 @@ def _group_fields(reader: RunReader, all_members: Sequence[Member]) -> list[str]
     """The group fields of the first complete run."""
     run = next((member.run for member in all_members if member.run and member.run.status == "complete"), None)
     try:
-        results = [] if run is None else [stored.result for stored in reader.stored(run.id)]
+        results = [] if run is None else [stored_result.result for stored_result in reader.stored(run.id)]
     except StoreError:
         results = []
     groups = (Group.parse(estimate.group) for result in results for estimate in result.estimates)
