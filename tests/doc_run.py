@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,9 +22,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from command_line import wug
 from doc_blocks import ROOT, Block, Command, blocks, commands
 from timeouts import PATIENCE
-from wug.cli.main import main
 
 WIDTH = "110"
 """Columns of the terminal in which commands are run."""
@@ -122,11 +121,11 @@ class Session:
                 ["bash", "-c", text], input=given, capture_output=True, text=True, env=os.environ, timeout=PATIENCE
             )
             return done.stdout + done.stderr, done.stdout, done.returncode
-        out, both, code = _wug(list(_words(plain)), given)
+        output = wug(*_words(plain), given=given)
         if target is not None:
-            Path(target).write_text(out, encoding="utf-8")
-            return "", "", code
-        return both, out, code
+            Path(target).write_text(output.out, encoding="utf-8")
+            return "", "", output.code
+        return output.screen, output.out, output.code
 
 
 def run(page: Path, folder: Path) -> Iterator[Ran]:
@@ -208,36 +207,3 @@ def _words(command: str) -> Iterator[str]:
         quoted = f"'{word}'" in command or f'"{word}"' in command
         fitting = sorted(map(str, Path().glob(word))) if "*" in word and not quoted else []
         yield from fitting or [word]
-
-
-class _Heard(io.StringIO):
-    """A stream that is also heard by another, as stdout and stderr are by one terminal."""
-
-    def __init__(self, other: io.StringIO) -> None:
-        super().__init__()
-        self.other = other
-
-    def write(self, text: str) -> int:
-        self.other.write(text)
-        return super().write(text)
-
-
-def _wug(arguments: list[str], given: str) -> tuple[str, str, int]:
-    both = io.StringIO()
-    out, err = _Heard(both), _Heard(both)
-    stdin = io.TextIOWrapper(io.BytesIO(given.encode()), encoding="utf-8")
-    before = signal.getsignal(signal.SIGTERM)
-    code = 0
-    with (
-        patch.object(sys, "argv", ["wug", *arguments]),
-        patch.object(sys, "stdin", stdin),
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        finally:
-            signal.signal(signal.SIGTERM, before)
-    return out.getvalue(), both.getvalue(), code

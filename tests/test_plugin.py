@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import run_python
 from timeouts import PATIENCE
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "plugin"
@@ -60,16 +61,9 @@ def python(installed: Path, *arguments: object, code: int = 0) -> str:
     """What a program says to which the package is installed."""
     tests = Path(__file__).parent
     path = [installed, tests, tests / "web", *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
-    return done.stdout + (done.stderr if code else "")
+    output = run_python(*arguments, env={"PYTHONPATH": os.pathsep.join(map(str, path))})
+    assert output.code == code, output.err
+    return output.out + (output.err if code else "")
 
 
 def wug(installed: Path, store: Path, *arguments: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pydoc
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 import sample_results
 import tiny
 import wug
+from command_line import run_python
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, UnknownOption
 from wug.types import Traits
@@ -61,7 +61,9 @@ def results(folders: list[Path]) -> wug.Results:
 
 
 def in_new_process(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    output = run_python("-c", code)
+    assert output.code == 0, output.err
+    return output.out
 
 
 def test_importing_wug_imports_nothing_heavy() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from command_line import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "docs" / "notebooks" / "first_look.ipynb"
@@ -26,15 +26,8 @@ def executed(folder: Path) -> list[dict[str, Any]]:
     """The code cells with what they gave; in a process of its own, since nbclient leaves sockets open."""
     target = folder / "executed.ipynb"
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-c", EXECUTE, str(NOTEBOOK), str(target)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    output = run_python("-c", EXECUTE, NOTEBOOK, target, cwd=folder, env={"PYTHONPATH": path})
+    assert output.code == 0, output.err
     cells = json.loads(target.read_text(encoding="utf-8"))["cells"]
     return [cell for cell in cells if cell["cell_type"] == "code"]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from command_line import refused, wug
+from command_line import refused, run_wug, wug
 from reference import reference
 from wug.files import read_bytes
 
@@ -230,18 +228,12 @@ def test_every_kind_has_help_with_an_example(kind: str) -> None:
 
 
 def test_what_is_made_in_one_process_is_scored_in_another(tmp_path: Path) -> None:
-    program = [sys.executable, "-c", "from wug.cli.main import main; main()"]
-    made = subprocess.run([*program, "make", "pcfgset", "--samples", "100", "-o", "set"], cwd=tmp_path, check=True)
-    assert made.returncode == 0
+    made = run_wug("make", "pcfgset", "--samples", 100, "-o", "set", cwd=tmp_path)
+    assert made.code == 0, made.err
     files = ["--gold", "set/test.src", "set/test.tgt", "--predictions", "set/test.tgt", "--no-save"]
-    scored = subprocess.run(
-        [*program, "score", "pcfgset", *files], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert "100.0%" in scored.stdout
-    failed = subprocess.run(
-        [*program, "score", "pcfgset", "--predictions", "none"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", "error: none: no such file\n")
+    assert "100.0%" in run_wug("score", "pcfgset", *files, cwd=tmp_path).out
+    failed = run_wug("score", "pcfgset", "--predictions", "none", cwd=tmp_path)
+    assert (failed.code, failed.out, failed.err) == (1, "", "error: none: no such file\n")
 
 
 def test_a_chart_compares_a_set_with_another(tmp_path: Path) -> None:

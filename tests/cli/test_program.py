@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import wug
+from command_line import run_python, wug
 
 PROGRAM = """
 import atexit, sys, tempfile, threading, types
@@ -30,11 +30,9 @@ main()
 def test_it_ends_with_the_code_of_the_command_once_all_that_waits_is_done(
     command: tuple[str, ...], code: int, tmp_path: Path
 ) -> None:
-    found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), *command], capture_output=True, text=True, check=False
-    )
-    assert found.returncode == code, found.stderr
-    assert all(word in found.stdout for word in ("late", "exit function", "finalized"))
+    output = run_python("-c", PROGRAM, tmp_path, *command)
+    assert output.code == code, output.err
+    assert all(word in output.out for word in ("late", "exit function", "finalized"))
     assert not list(tmp_path.iterdir())
 
 

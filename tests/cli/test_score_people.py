@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import wug as package
-from command_line import Said, refused, wug
+from command_line import CommandOutput, refused, wug
 
 COLUMNS = ("item=pair", "rater=who", "correct=right")
 # a: 3 of 3; b: 1 of 2, a tie; c: 0 of 2.
 ANSWERS = "pair,who,right\na,x,1\na,y,1\na,z,1\nb,x,1\nb,y,0\nc,x,0\nc,y,0\n"
 
 
-def score(path: Path, *options: str) -> Said:
+def score(path: Path, *options: str) -> CommandOutput:
     given = [part for option in options for part in ("-S", option)]
     return wug("score", "people", "--responses", path, *given, "--no-save", "--format", "json")
 

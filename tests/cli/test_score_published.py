@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Said, Values, wug
+from command_line import CommandOutput, Values, wug
 from pcfgset_names import our_name
 from published_scores import BEST, FIVE_BEST, GULORDAVA, cogs_metric
 from reference import reference
@@ -17,12 +17,12 @@ PREDICTIONS = "pcfgset/model_predictions/lstms2s"
 JSON = ("--no-save", "--format", "json")
 
 
-def score_plain(test: str) -> Callable[[Path], Said]:
+def score_plain(test: str) -> Callable[[Path], CommandOutput]:
     return lambda folder: wug("score", "pcfgset", "--predictions", folder / test / "run=1.txt.gz", *JSON)
 
 
-def score_twins(condition: str) -> Callable[[Path], Said]:
-    def score(folder: Path) -> Said:
+def score_twins(condition: str) -> Callable[[Path], CommandOutput]:
+    def score(folder: Path) -> CommandOutput:
         lead = folder / "substitutivity" / condition
         files = ("--predictions", lead / "run=1.txt.gz", "--twin", lead / "run=1_synonym.txt.gz")
         return wug("score", "substitutivity", *files, *JSON)
@@ -30,19 +30,19 @@ def score_twins(condition: str) -> Callable[[Path], Said]:
     return score
 
 
-def score_log(ratio: str) -> Callable[[Path], Said]:
-    def score(folder: Path) -> Said:
+def score_log(ratio: str) -> Callable[[Path], CommandOutput]:
+    def score(folder: Path) -> CommandOutput:
         log = folder / "overgeneralisation" / f"ratio={ratio}_run=1.txt"
         return wug("score", "overgeneralisation", "--predictions", log, *JSON)
 
     return score
 
 
-def score_trace(folder: Path) -> Said:
+def score_trace(folder: Path) -> CommandOutput:
     return wug("score", "localism", "--predictions", folder / "localism" / "run=1.txt.gz", *JSON)
 
 
-TESTS: dict[str, Callable[[Path], Said]] = {
+TESTS: dict[str, Callable[[Path], CommandOutput]] = {
     "pcfgset": score_plain("pcfgset"),
     "systematicity": score_plain("systematicity"),
     "productivity": score_plain("productivity"),

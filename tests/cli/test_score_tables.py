@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Said, refused, wug
+from command_line import CommandOutput, refused, wug
 
 
-def score(path: Path, *options: str) -> Said:
+def score(path: Path, *options: str) -> CommandOutput:
     given = [part for option in options for part in ("-S", option)]
     return wug("score", "pairs", "--predictions", path, *given, "--no-save", "--format", "json")
 

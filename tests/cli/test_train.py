@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pytest
 import torch
 
 from answers import texts
-from command_line import Said, refused, wug
+from command_line import CommandOutput, refused, start_wug, wug
 from wug.evaluation.opening import model_spec, open_model
 from wug.models.attention_lstm import ATTENTIONS, STARTS, load_attention_lstm
 from wug.results.store import Store
@@ -60,7 +59,7 @@ def examples(tmp_path: Path) -> Path:
     return folder
 
 
-def train(kind: str, material: Path, folder: Path, *more: object) -> Said:
+def train(kind: str, material: Path, folder: Path, *more: object) -> CommandOutput:
     usual = KINDS.get(kind, TINY)
     pairs = (usual[place : place + 2] for place in range(0, len(usual), 2) if usual[place] not in more)
     return wug("train", kind, material, "-o", folder, *itertools.chain(*pairs), *more)
@@ -143,10 +142,7 @@ def test_a_training_that_is_killed_and_started_again_ends_with_the_curve_of_an_u
     assert train("seq2seq", examples, tmp_path / "whole", *options).code == 0
     broken = tmp_path / "broken"
     command = ["train", "seq2seq", examples, "-o", broken, *TINY, *options]
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from wug.cli.main import main; main()", *map(str, command)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+    process = start_wug(*command, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
     kept = broken / "training" / "checkpoint.pt"
     while not kept.exists() and process.poll() is None:
         time.sleep(0.002)

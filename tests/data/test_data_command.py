@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from command_line import refused, wug
+from command_line import refused, run_python, wug
 from fake_datasets import COMMIT, CONTENT, Mirror
 from wug import data
 
@@ -171,6 +169,6 @@ def test_help_imports_nothing_of_the_catalogue() -> None:
         "except SystemExit: pass\n"
         "print([name for name in sys.modules if name.startswith(('wug.data', 'httpx', 'filelock', 'rich'))])"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines()[-1] == "[]"
-    assert "\n  data " in said.stdout
+    printed = run_python("-c", code).out
+    assert printed.splitlines()[-1] == "[]"
+    assert "\n  data " in printed

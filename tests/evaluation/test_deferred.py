@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -16,7 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from command_line import wug as wug_here
+from command_line import CommandOutput, run_python, wug
 from evaluating import cached, record
 from fake_models import FakeScorer
 from wug import registry
@@ -47,34 +46,28 @@ ASKED = {
 }
 
 
-def wug(folder: Path, *words: object) -> tuple[int, str, str, list[str]]:
-    """Status, output and errors of a command in a process of its own, and which heavy packages it imported."""
-    environment = {**os.environ, "WUG_CACHE": str(folder / "answers.db"), "WUG_STORE": str(folder / "store")}
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *map(str, words)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    errors, _, loaded = done.stderr.rpartition("loaded:")
-    return done.returncode, done.stdout, errors, loaded.split()
+def imports_of(folder: Path, *arguments: object) -> tuple[CommandOutput, list[str]]:
+    """The output of a command in another process, and which heavy packages it imported."""
+    files = {"WUG_CACHE": str(folder / "answers.db"), "WUG_STORE": str(folder / "store")}
+    output = run_python("-c", COMMAND, *arguments, env=files)
+    errors, _, loaded = output.err.rpartition("loaded:")
+    return replace(output, err=errors), loaded.split()
 
 
 def run(folder: Path, model: object, *more: object, suite: str = "wug_agreement_pp") -> tuple[str, list[str]]:
     """What a small run printed, and which heavy packages it imported."""
-    status, out, errors, loaded = wug(
+    output, loaded = imports_of(
         folder, "run", suite, "--model", model, "--limit", 2, "--device", "cpu", "--format", "json", *more
     )
-    assert status == 0, errors
-    return out, loaded
+    assert output.code == 0, output.err
+    return output.out, loaded
 
 
 def run_here(folder: Path, model: object, suite: str = "wug_agreement_pp") -> str:
     """What a small run printed, in this process, which has imported everything; its answers are in the cache."""
     files = ("--cache", folder / "answers.db", "--store", folder / "store")
     options = ("--limit", 2, "--device", "cpu", "--format", "json", *files)
-    said = wug_here("run", suite, "--model", model, *options)
+    said = wug("run", suite, "--model", model, *options)
     assert said.code == 0, said.err
     return said.out
 
@@ -108,7 +101,7 @@ def test_a_model_that_is_gone_is_an_error_whatever_the_cache_has(tmp_path: Path)
     run_here(tmp_path, f"causal:{model}")
     shutil.rmtree(model)
     cache = ("--cache", tmp_path / "answers.db")
-    said = wug_here("run", "wug_agreement_pp", "--model", f"causal:{model}", "--limit", 2, *cache)
+    said = wug("run", "wug_agreement_pp", "--model", f"causal:{model}", "--limit", 2, *cache)
     assert (said.code, said.out) == (1, "")
     assert f"error: causal:{model}: no such folder" in said.err
 

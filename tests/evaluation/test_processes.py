@@ -21,7 +21,7 @@ import pytest
 
 import tiny
 import trainings
-from command_line import refused, wug
+from command_line import refused, start_wug, wug
 from timeouts import PATIENCE
 from trainings import ECHO, kept
 from wug import registry, stages
@@ -142,10 +142,7 @@ def test_a_command_that_is_stopped_leaves_no_process_and_goes_on_where_it_was(
 ) -> None:
     command = ["run", "copying", "--kind", "pcfgset", *counting(tmp_path, "abc", waits="c"), "--sweep", "s"]
     command += ["--format", "json", "--workers", "2"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wug", *command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+    process = start_wug(*command, start_new_session=True)
     _wait(process, lambda: (tmp_path / "c.waits").exists() and len(_store().runs()) == 2)
     below = descendants(process.pid)
     assert len(below) >= 3  # two workers, and the program that waits

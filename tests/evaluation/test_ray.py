@@ -23,7 +23,7 @@ import pytest
 import tiny
 import trainings
 from answers import texts
-from command_line import Said, refused, wug
+from command_line import CommandOutput, refused, start_wug, wug
 from timeouts import PATIENCE
 from trainings import ECHO, kept
 from wug.errors import ModelError
@@ -70,7 +70,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainings.with_suites(tmp_path)
 
 
-def both_ways(*command: str) -> tuple[Said, Said]:
+def both_ways(*command: str) -> tuple[CommandOutput, CommandOutput]:
     """What a command says on this machine and on the cluster, each with a store and a cache of its own."""
     here = wug(*command, "--store", "here.db", "--cache", "here.cache")
     there = wug(*command, "--store", "there.db", "--cache", "there.cache", "--executor", "ray")
@@ -200,11 +200,7 @@ def test_a_command_that_is_killed_goes_on_where_it_was(cluster: Any, tmp_path: P
 
 
 def _started(cluster: Any, command: list[str]) -> subprocess.Popen[str]:
-    environment = {**os.environ, "RAY_ADDRESS": cluster.address}
-    return subprocess.Popen(
-        [sys.executable, "-m", "wug", *command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
-    )  # fmt: skip
+    return start_wug(*command, env={**os.environ, "RAY_ADDRESS": cluster.address})
 
 
 def _wait(process: subprocess.Popen[str], until: Path | Callable[[], bool]) -> None:

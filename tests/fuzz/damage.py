@@ -16,9 +16,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from command_line import CommandOutput
 from fuzz import seeds
 from fuzz.campaign import Case, Wrong, apart
-from fuzz.command import Said, wug
+from fuzz.command import wug
 
 Files = dict[str, bytes]
 Arguments = tuple[object, ...]
@@ -394,7 +395,7 @@ ASIDE = ("warnings", "notices", "run", "command", "created", "started", "finishe
 """What may differ: remarks, and when and how a run was made."""
 
 
-def _numbers(said: Said) -> Any:
+def _numbers(said: CommandOutput) -> Any:
     """What a command said, as data; None where it refused."""
     if said.code:
         if said.code not in (1, 2) or not said.err.strip():

@@ -11,9 +11,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from command_line import CommandOutput
 from fuzz import mutate, seeds
 from fuzz.campaign import Case, Wrong
-from fuzz.command import Said, wug
+from fuzz.command import wug
 
 NAMES = (
     "\x1b[31mred\x1b[0m", "\x1b]0;owned\x07", "a\x08b", "\x9b31mx", "\x07", "a\x7f", "a\x00b", "line\nbreak", "a\rb",
@@ -116,7 +117,7 @@ class Campaign:
             gc.collect()
 
 
-def _look(said: Said, form: str, encoding: str) -> None:
+def _look(said: CommandOutput, form: str, encoding: str) -> None:
     """What was written can be shown, or read by other programs."""
     for text, what in ((said.out if form in SHOWN else "", "output"), (said.err, "messages")):
         if encoding == "utf-8" and (found := SEEN.search(text)):

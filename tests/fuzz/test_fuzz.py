@@ -6,13 +6,12 @@ Each runs in a process of its own, as `make fuzz` runs it, because campaigns for
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from case_selection import cases
+from command_line import CommandOutput, run_python
 
 TESTS = Path(__file__).parents[1]
 SHORT = {"readers": 250, "languages": 400, "damage": 10, "kills": 1, "server": 15, "requests": 100, "names": 8}
@@ -22,19 +21,16 @@ Kills take longest, and are left to the night: by day tests of runs, trainings a
 """
 
 
-def fuzz(*arguments: object) -> subprocess.CompletedProcess[str]:
+def run_with_fuzz(*arguments: object) -> CommandOutput:
+    """Runs Python with the campaigns on its path."""
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
-    return subprocess.run(
-        [sys.executable, "-m", "fuzz", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, errors="replace", check=False,
-    )  # fmt: skip
+    return run_python(*arguments, env={"PYTHONPATH": path, "OMP_NUM_THREADS": "1"})
 
 
 @pytest.mark.parametrize("campaign", cases((name for name in SHORT if name != "kills"), ["kills"]))
 def test_a_short_campaign_finds_nothing(campaign: str, tmp_path: Path) -> None:
-    done = fuzz(campaign, "--seed", 11, "--count", SHORT[campaign], "--keep", tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    output = run_with_fuzz("-m", "fuzz", campaign, "--seed", 11, "--count", SHORT[campaign], "--keep", tmp_path)
+    assert output.code == 0, output.out + output.err[-3000:]
 
 
 BROKEN = """
@@ -57,13 +53,9 @@ print(one.number, again.number, one.folder, sep="\\n")
 
 def test_a_fault_is_found_kept_and_found_again_by_its_number(tmp_path: Path) -> None:
     """A reader is broken on purpose: a campaign must not be without findings because it tries nothing."""
-    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
-    done = subprocess.run(
-        [sys.executable, "-c", BROKEN, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    number, again, folder = done.stdout.splitlines()
+    output = run_with_fuzz("-c", BROKEN, tmp_path)
+    assert output.code == 0, output.err
+    number, again, folder = output.out.splitlines()
     assert number == again
     assert Path(folder).name == number
     assert b"AND" not in next(Path(folder).glob("*.tsv")).read_bytes()

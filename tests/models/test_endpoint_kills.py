@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from command_line import refused, wug
+from command_line import refused, start_wug, wug
 from evaluating import cached
 from fake_completions import FakeServer, Rule, serving
 from timeouts import PATIENCE
@@ -107,9 +106,7 @@ def test_after_a_kill_only_requests_without_an_answer_are_repeated(
 
     with serving(lambda body: None) as server:
         listen(server, chats=chats, heard=heard)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "wug", *command("killed")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = start_wug(*command("killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             for _ in range(at_a_time):
                 assert in_flight.acquire(timeout=PATIENCE)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +20,7 @@ import tiny
 import tiny_seq2seq
 from answers import noticed, texts
 from case_selection import cases, each_kind, share
+from command_line import run_python
 from tiny_seq2seq import load
 from wug.errors import ModelError
 from wug.evaluation.opening import builtin_models
@@ -194,10 +192,7 @@ def test_the_second_time_neither_torch_nor_transformers_is_started(made: Maker) 
         "print([answer.text for answer in model.generate(['copy A1 B2', 'copy jabberwocky'])])\n"
         "print('torch' in sys.modules, 'transformers' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(made())], capture_output=True, text=True, env=dict(os.environ), check=True
-    )
-    answers, imported = done.stdout.splitlines()
+    answers, imported = run_python("-c", code, made()).out.splitlines()
     assert answers == str(texts(first))
     assert imported == "False False"
 

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import run_factory
-from command_line import refused, wug
+from command_line import refused, start_wug, wug
 from timeouts import PATIENCE
 from wug.errors import InputError
 from wug.reproduce.page import training_curves
@@ -234,12 +233,10 @@ def test_a_table_that_was_killed_twice_ends_as_an_unbroken_one(
     """Killed with its training, which has a checkpoint; then alone, so that another training outlives it."""
     monkeypatch.setenv("WUG_CACHE", str(tmp_path / "cache.db"))
     work = tmp_path / "work"
-    command = [sys.executable, "-m", "wug", *told(made / "smaller.toml", work)]
     profile = "models/lstm-exceptions-train_pcfg_ratio=0.02.src-1/training/checkpoint.pt"
     for sign, kill in (("models/lstm-base-1/training/checkpoint.pt", os.killpg), (profile, os.kill)):
-        process = subprocess.Popen(
-            command, start_new_session=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = start_wug(*told(made / "smaller.toml", work), start_new_session=True, **silent)
         while not (work / sign).exists() and process.poll() is None:
             time.sleep(0.02)
         kill(process.pid, signal.SIGKILL)

@@ -283,7 +283,7 @@ def test_a_figure_in_a_file_says_what_it_shows() -> None:
         rows=(),
         about="number, npi · gpt2 · n = 20",
     )
-    title = vega.spec(charts.titled(figure))["title"]
+    title = vega.spec(charts.titled_chart(figure))["title"]
     assert title == {"text": ["Accuracy"], "subtitle": ["number, npi · gpt2 · n = 20", "Dots with 95% intervals."]}
-    svg = vega.CHART_WRITERS[".svg"](vega.spec(charts.titled(figure))).decode()
+    svg = vega.CHART_WRITERS[".svg"](vega.spec(charts.titled_chart(figure))).decode()
     assert "number, npi · gpt2 · n = 20" in svg

@@ -8,7 +8,7 @@ import pytest
 
 from wug.alignment import first_texts
 from wug.types import Scored, Token
-from wug.views.text_display import JOINER, characters, direction, joining, marked, runs
+from wug.views.text_display import JOINER, characters, direction, direction_runs, join_letters, mark_differences
 from wug.web.pages.sentence import score_panel
 
 FAMILY = "👩\u200d👩\u200d👧"
@@ -68,14 +68,14 @@ def test_a_text_runs_as_its_first_letter_does(text: str, way: str) -> None:
 
 def test_words_of_another_script_and_numbers_run_their_own_way() -> None:
     texts = ["رأى", "iPhone", ",", "2", "4", ".", "اليوم", "."]
-    found = [(run.direction, texts[run.positions.start : run.positions.stop]) for run in runs(texts)]
+    found = [(run.direction, texts[run.positions.start : run.positions.stop]) for run in direction_runs(texts)]
     assert found == [("rtl", ["رأى"]), ("ltr", ["iPhone", ",", "2", "4"]), ("rtl", [".", "اليوم", "."])]
-    assert [run.direction for run in runs(["The", "dog", "."])] == ["ltr"]
+    assert [run.direction for run in direction_runs(["The", "dog", "."])] == ["ltr"]
 
 
 def test_arabic_letters_keep_the_form_that_they_have_inside_a_word() -> None:
-    assert joining(["كتا", "ب", "ولد"], [False, True, False]) == [f"كتا{JOINER}", f"{JOINER}ب", "ولد"]
-    assert joining(["swim", "s", "שלו", "ם"], [False, True, False, True]) == ["swim", "s", "שלו", "ם"]
+    assert join_letters(["كتا", "ب", "ولد"], [False, True, False]) == [f"كتا{JOINER}", f"{JOINER}ب", "ولد"]
+    assert join_letters(["swim", "s", "שלו", "ם"], [False, True, False, True]) == ["swim", "s", "שלו", "ם"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_arabic_letters_keep_the_form_that_they_have_inside_a_word() -> None:
     ],
 )
 def test_a_mark_never_leaves_its_letter_where_texts_are_compared(one: str, other: str, marks: list[str]) -> None:
-    pieces, _ = marked(one, other)
+    pieces, _ = mark_differences(one, other)
     assert [piece.text for piece in pieces if piece.differs] == marks
     assert "".join(piece.text for piece in pieces) == one
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-from command_line import wug
+from command_line import start_wug, wug
 from timeouts import PATIENCE
 from wug.errors import WugError
 from wug.web.server import ServerOptions, create_site, listen
-
-START = [sys.executable, "-c", "from wug.cli.main import main; main()"]
 
 
 def options(tmp_path: Path, host: str = "127.0.0.1", **given: object) -> ServerOptions:
@@ -33,11 +29,8 @@ def test_help_has_an_example() -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_answers_at_the_address_it_prints_and_ends_clean(tmp_path: Path, how: signal.Signals) -> None:
-    command = [*START, "view", "--no-open", "--port", "0", "--store", str(tmp_path / "store")]
-    environment = {**os.environ, "PYTHONWARNINGS": "default"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as server:
+    command = ("view", "--no-open", "--port", 0, "--store", tmp_path / "store")
+    with start_wug(*command, env={**os.environ, "PYTHONWARNINGS": "default"}) as server:
         assert server.stdout is not None
         address = server.stdout.readline().split()[-1]
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from command_line import Said, wug
+from command_line import CommandOutput, wug
 from reference import FOLDER, reference
 
 EXPECTED = "judgements/expected.tsv"
@@ -79,7 +79,7 @@ def _rows() -> list[dict[str, str]]:
 
 
 @functools.cache
-def _scored(command: str, file: str, options: Sequence[str]) -> Said:
+def _scored(command: str, file: str, options: Sequence[str]) -> CommandOutput:
     flag = "--responses" if command == "people" else "--predictions"
     given = [part for option in options for part in ("-S", option)]
     return wug("score", command, flag, reference(f"judgements/{file}"), *given, "--no-save", "--format", "json")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import torch
 
 import tiny_architectures
 from case_selection import cases, share
+from command_line import run_python
 from wug.errors import ModelError
 from wug.models.causal import output_layer
 from wug.models.causal.boundaries import WordStarts
@@ -239,7 +238,6 @@ print(peak() - before)
 def test_a_large_vocabulary_takes_little_memory(words: int) -> None:
     """The logits of a batch of 1,024 places would be 125 MB, or up to a gigabyte."""
     folder = Path(tiny_architectures.__file__).parent
-    command = [sys.executable, "-c", MEMORY, str(folder), str(words)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert int(run.stdout) < 60 << 20
+    output = run_python("-c", MEMORY, folder, words)
+    assert output.code == 0, output.err
+    assert int(output.out) < 60 << 20

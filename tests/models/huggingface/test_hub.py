@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -13,6 +10,7 @@ from threading import Thread
 
 import pytest
 
+from command_line import run_python
 from timeouts import PATIENCE
 from wug.models import parse
 from wug.models.huggingface import hub
@@ -72,16 +70,9 @@ def test_a_model_that_is_nowhere_is_one_message_before_anything_heavy_is_importe
         "except ModelError as error: print(error)\n"
         "assert not {'torch', 'transformers'} & set(sys.modules)"
     )
-    online = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**online, "HF_ENDPOINT": closed, "HF_HOME": str(tmp_path)},
-    )
-    assert done.stderr == ""
-    assert done.stdout == (
+    output = run_python("-c", code, env={"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": closed, "HF_HOME": str(tmp_path)})
+    assert output.err == ""
+    assert output.out == (
         f"causal:gpt2: neither a local folder nor a model in the Hub's cache, and the Hub ({closed}) cannot be "
         "reached. Check the spelling and the network, or download the model elsewhere and give its folder\n"
     )

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from command_line import run_python
 from job_helpers import ended, gone, heard
-from timeouts import PATIENCE
 from wug.errors import ModelError
 from wug.families import syntaxgym
 from wug.results.reader import RunReader
@@ -303,10 +303,9 @@ print(json.dumps({"error": job.error, "metrics": len(shown["metrics"]), "asked":
 def test_the_server_asks_a_model_without_loading_what_models_need(
     tiny_causal: Callable[..., Path], tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-c", PAGES, str(tiny_causal()), str(tmp_path)]
-    said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
-    assert said.returncode == 0, said.stderr
-    found = json.loads(said.stdout)
+    output = run_python("-c", PAGES, tiny_causal(), tmp_path)
+    assert output.code == 0, output.err
+    found = json.loads(output.out)
     assert (found["error"], found["heavy"]) == (None, [])
     assert found["metrics"] > 1
     assert found["asked"] >= 1
