@@ -15,7 +15,7 @@ from wug import registry
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("types", "errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("arguments", "formatting", "labels", "scores", "distributions", "stages", "identity"),
+    *("arguments", "formatting", "interfaces", "labels", "scores", "distributions", "stages", "identity"),
     *("configuration", "patterns", "problems", "record_tables", "samples"),
 }
 ALLOWED = {
@@ -26,7 +26,8 @@ ALLOWED = {
     "labels": {"identity", "formatting", "registry", "tables", "types"},
     "errors": set(),
     "files": {"errors"},
-    "registry": {"errors", "identity", "types"},
+    "interfaces": {"errors", "types"},
+    "registry": {"errors", "identity", "interfaces", "types"},
     "problems": {"errors", "types"},
     "record_tables": {"errors", "files", "formatting", "problems", "types"},
     "options": {"errors", "files"},
@@ -35,7 +36,7 @@ ALLOWED = {
     "stats": {"distributions", "identity", "types"},
     "stats_paired": {"distributions", "stats", "types"},
     "alignment": {"errors", "types"},
-    "tables": {"arguments", "errors", "files", "formatting", "registry"},
+    "tables": {"arguments", "errors", "files", "formatting", "interfaces", "registry"},
     "scores": {"errors", "types"},
     "stages": set(),
     "samples": {"registry", "types"},

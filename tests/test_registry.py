@@ -93,7 +93,6 @@ def test_a_family_that_is_one_module_has_no_schema() -> None:
 @pytest.mark.usefixtures("one_module")
 def test_traits_of_a_wrong_type_are_left_out() -> None:
     assert registry.family_traits("plurals") == FamilyTraits()
-    assert "plurals" not in registry.all_family_traits()
 
 
 def test_other_packages_add_no_commands_and_no_pages(installed: list[str]) -> None:

@@ -165,7 +165,7 @@ class Untyped(Constant):
 def test_a_backend_that_breaks_a_promise_is_told_which(
     model: type[Constant], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backend = ModuleType("sample")
+    backend = ModuleType("sample", "A sample.")
     vars(backend).update(TRAITS=Traits(), OPTIONS=(), load=lambda spec: model())
     found, names = registry.find, registry.names
     monkeypatch.setattr(registry, "find", lambda folder, name: backend if name == "sample" else found(folder, name))
@@ -211,3 +211,9 @@ def test_the_store_of_the_checked_pages_is_closed(monkeypatch: pytest.MonkeyPatc
     check_family("pairs", builtin_suites()["wug_coord"])
     assert opened
     assert all(store.closed for store in opened)  # type: ignore[attr-defined]
+
+
+def test_a_family_with_a_function_of_other_parameters_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wug.families.pairs.read_back", lambda: ["nothing"])
+    with pytest.raises(AssertionError, match=r"pairs: read_back must be a function of Suite"):
+        check_family("pairs", builtin_suites()["wug_coord"])

@@ -7,11 +7,11 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=426,
-    lines=78_582,
-    untyped=134,
+    files=427,
+    lines=78_770,
+    untyped=131,
     class_names_used_twice=1,
-    long_modules=8,
+    long_modules=5,
     wide_functions=3,
     tiny_modules=2,
 )

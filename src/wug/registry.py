@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import logging
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any
 
 from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
 from wug.identity import ModelId
+from wug.interfaces import Backend, Family, TableFormat, implemented, traits_of
 from wug.types import FamilyTraits, IdentifiedModel, Traits
 
 EXTENSIBLE = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
@@ -42,48 +41,56 @@ def find(folder: str, name: str) -> ModuleType:
     return importlib.import_module(f"wug.{folder}.{name}")
 
 
-def attribute(folder: str, name: str, what: str) -> Any:
-    """The attribute `what` of a module; None if it has none, is not installed, or is broken."""
-    is_there = name in _builtin(folder) or name in _entry_points(folder)
-    try:
-        return getattr(find(folder, name), what, None) if is_there else None
-    except BrokenPlugin:
-        return None
+def family(name: str) -> Family:
+    """The family of a name; UnknownName with the nearest name if there is none."""
+    return Family.of(name, find("families", name))
 
 
-def submodule(module: ModuleType, name: str) -> ModuleType | None:
-    """The module `name` inside a package; None if there is none."""
-    full_name = f"{module.__name__}.{name}"
-    is_there = hasattr(module, "__path__") and importlib.util.find_spec(full_name) is not None
-    return importlib.import_module(full_name) if is_there else None
+def families() -> list[Family]:
+    """Every family that can be imported."""
+    return [Family.of(name, module) for name, module in modules("families")]
 
 
-def traits(backend: str) -> Traits:
-    """The declared traits of a backend; defaults for one that declares none, is unknown, or is broken."""
-    declared = attribute("models", backend, "TRAITS")
-    return declared if isinstance(declared, Traits) else Traits()
+def family_of(name: str) -> Family:
+    """The family of a stored result; one that declares nothing if it is not installed, or broken."""
+    module = _installed("families", name)
+    return Family(name) if module is None else Family.of(name, module)
 
 
-def family_traits(family: str) -> FamilyTraits:
+def family_traits(name: str) -> FamilyTraits:
     """The declared traits of a family; defaults for one that declares none, is unknown, or is broken."""
-    declared = attribute("families", family, "TRAITS")
-    return declared if isinstance(declared, FamilyTraits) else FamilyTraits()
+    return traits_of(_installed("families", name), FamilyTraits())
 
 
-def all_family_traits() -> dict[str, FamilyTraits]:
-    """The declared traits of every family, by its name."""
-    declared = attributes("families", "TRAITS").items()
-    return {name: traits for name, traits in declared if isinstance(traits, FamilyTraits)}
+def backend(name: str) -> Backend:
+    """The backend of a name; UnknownName with the nearest name if there is none."""
+    return Backend.of(name, find("models", name))
+
+
+def backends() -> list[Backend]:
+    """Every backend that can be imported."""
+    return [Backend.of(name, module) for name, module in modules("models")]
+
+
+def backend_of(model: ModelId) -> Backend:
+    """The backend of a stored result's model; one that declares nothing if it is not installed, or broken."""
+    module = _installed("models", model.kind)
+    return Backend(model.kind) if module is None else Backend.of(model.kind, module)
+
+
+def traits(name: str) -> Traits:
+    """The declared traits of a backend; defaults for one that declares none, is unknown, or is broken."""
+    return traits_of(_installed("models", name), Traits())
 
 
 def backend_with(fits: Callable[[Traits], bool]) -> str | None:
     """The first backend whose traits fit, or None."""
-    return next((name for name, module in modules("models") if fits(getattr(module, "TRAITS", Traits()))), None)
+    return next((backend.name for backend in backends() if fits(backend.TRAITS)), None)
 
 
-def attributes(folder: str, what: str) -> dict[str, Any]:
-    """The attribute `what` of every module that has it, by the module's name."""
-    return {name: vars(module)[what] for name, module in modules(folder) if what in vars(module)}
+def table_format(name: str) -> TableFormat:
+    """The format of tables of a name; UnknownName with the nearest name if there is none."""
+    return implemented(TableFormat, find("views.writers", name))
 
 
 def modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
@@ -119,9 +126,11 @@ def imported(name: str) -> object:
     return getattr(loaded, attribute)
 
 
-def summary(folder: str, name: str) -> str:
-    """The first line of the module's docstring."""
-    return (find(folder, name).__doc__ or "").strip().split("\n")[0]
+def _installed(folder: str, name: str) -> ModuleType | None:
+    try:
+        return find(folder, name) if name in names(folder) else None
+    except BrokenPlugin:
+        return None
 
 
 def _loaded(entry: EntryPoint) -> ModuleType:

@@ -83,7 +83,7 @@ def samples(result: Result) -> Iterator[list[tuple[Outcome, Sample]]]:
 
     Several families explain an item in one of its outcomes only, so that all share what the details say.
     """
-    declared = registry.attribute("families", result.kind, "to_sample") or plain_sample
+    declared = registry.family_of(result.kind).to_sample or plain_sample
     for _, group in groupby(result.outcomes, key=lambda outcome: outcome.item):
         outcomes = list(group)
         shared = {name: value for outcome in reversed(outcomes) for name, value in outcome.detail.items()}

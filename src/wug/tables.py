@@ -19,6 +19,7 @@ from wug.arguments import checked, members, public
 from wug.errors import InputError, UnknownName, needs_extra
 from wug.files import user_path, write_pieces, writing
 from wug.formatting import plural
+from wug.interfaces import TableFormat, implemented
 
 if TYPE_CHECKING:
     import pandas
@@ -287,8 +288,8 @@ def format_names() -> list[str]:
 
 def format_suffixes() -> dict[str, str]:
     """The formats by suffix, such as `.csv`."""
-    declared = registry.attributes(WRITERS, "SUFFIXES")
-    return {suffix: name for name, suffixes in declared.items() for suffix in suffixes}
+    formats = ((name, implemented(TableFormat, module)) for name, module in registry.modules(WRITERS))
+    return {suffix: name for name, format in formats for suffix in format.SUFFIXES}
 
 
 def format_named(name: str) -> str | None:
@@ -298,30 +299,29 @@ def format_named(name: str) -> str | None:
 
 def media_type(format: str) -> str:
     """The media type of downloads in a format."""
-    return str(registry.find(WRITERS, format).MEDIA_TYPE)
+    return registry.table_format(format).MEDIA_TYPE
 
 
 def is_binary(format: str) -> bool:
     """Whether files in a format are not text."""
-    return bool(registry.attribute(WRITERS, format, "BINARY"))
+    return registry.table_format(format).BINARY
 
 
 def require_format(format: str) -> None:
     """MissingExtra if a format needs packages that are not installed."""
-    if require := registry.attribute(WRITERS, format, "require"):
-        require()
+    registry.table_format(format).require()
 
 
 def table_text(table: Tabular, format: str, *, raw: bool = False) -> str:
     """A table as text; InputError for a binary format."""
     if is_binary(format):
         raise InputError(f"{format} is not text: write it to a file")
-    return "".join(registry.find(WRITERS, format).write(table, raw=raw))
+    return "".join(map(str, registry.table_format(format).write(table, raw=raw)))
 
 
 def table_chunks(table: Tabular, format: str, *, raw: bool = False) -> Iterator[bytes]:
     """A table as the bytes of a file, chunk by chunk."""
-    for chunk in registry.find(WRITERS, format).write(table, raw=raw):
+    for chunk in registry.table_format(format).write(table, raw=raw):
         # A lone surrogate cannot be encoded in UTF-8: it is written as its JSON escape.
         yield chunk.encode("utf-8", "backslashreplace") if isinstance(chunk, str) else chunk
 

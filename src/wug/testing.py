@@ -9,6 +9,7 @@ Example:
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import math
@@ -16,9 +17,9 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
+from inspect import signature
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from wug import registry
@@ -29,9 +30,10 @@ from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
 from wug.files import head
 from wug.identity import ModelId
+from wug.interfaces import Backend, Family
 from wug.results.queries import rows_of
 from wug.results.store import Store
-from wug.types import LN2, FamilyTraits, Metric, Outcome, Request, Result, Scored, Source, Suite, Token, Traits, text_of
+from wug.types import LN2, Metric, Outcome, Request, Result, Scored, Source, Suite, Token, text_of
 from wug.views.family_views import computed_parts, items_of, parts_of
 
 TEXTS = ("The wug sleeps.", "Two wugs sleep, and one sings.", "wug")
@@ -52,10 +54,8 @@ def check_backend(kind: str, name: str, options: Mapping[str, str] | None = None
     Raises:
         AssertionError: If a promise is broken; the message says which.
     """
-    module = registry.find("models", kind)
-    _require(isinstance(getattr(module, "TRAITS", None), Traits), f"{kind}: TRAITS must be a wug.types.Traits")
-    _require(hasattr(module, "OPTIONS"), f"{kind}: OPTIONS is missing: declare its options, or ()")
-    _require(callable(getattr(module, "load", None)), f"{kind}: load(spec) is missing")
+    backend = registry.backend(kind)
+    _check_interface(backend)
     spec = model_spec(f"{kind}:{name}", options)
     _require(
         spec.name == name or spec.revision, f"{kind}: the name {name!r} was read as {spec.name!r}: verbatim_names?"
@@ -66,7 +66,7 @@ def check_backend(kind: str, name: str, options: Mapping[str, str] | None = None
         _require(UNKNOWN_OPTION in str(error), f"{kind}: the message about an unknown option does not name it: {error}")
     else:
         raise AssertionError(f"{kind}: an option that it does not have ({UNKNOWN_OPTION}) is not refused")
-    model = module.load(spec)
+    model = backend.load(spec)
     _require(ModelId.parse(model.id).kind == kind, f"{kind}: the id {model.id!r} must begin with {kind}/")
     _require_texts(model.options, f"{model.id}: options")
     _require(isinstance(model.chunk, int) and model.chunk > 0, f"{model.id}: chunk must be a positive int")
@@ -101,28 +101,47 @@ def check_family(
     Raises:
         AssertionError: If a promise is broken; the message says which.
     """
-    module = registry.find("families", kind)
-    _require(bool(registry.summary("families", kind)), f"{kind}: the package needs a docstring, for `wug list`")
-    for name in ("OPTIONS", "recognises", "read", "check"):
-        _require(hasattr(module, name), f"{kind}: {name} is missing")
-    declared = getattr(module, "TRAITS", FamilyTraits())
-    _require(isinstance(declared, FamilyTraits), f"{kind}: TRAITS must be a wug.types.FamilyTraits")
+    family = registry.family(kind)
+    _check_interface(family)
     _require(family_of(example) == kind, f"{kind}: {example} is read as {family_of(example)}")
     for other in builtin_suites().values():
         if other.parent.name != kind:
-            _require(not module.recognises(other, head(other)), f"{kind}: recognises {other} of {other.parent.name}")
+            _require(not family.recognises(other, head(other)), f"{kind}: recognises {other} of {other.parent.name}")
     errors = [str(problem) for problem in check_file(example, kind, options) if problem.level == "error"]
     _require(not errors, f"{kind}: check() finds errors in {example}: {'; '.join(errors)}")
     chosen = dict(options or {})
-    suites: list[Suite] = module.read(example, chosen)
+    suites = family.read(example, chosen)
     _require(bool(suites), f"{kind}: read() returns no suite for {example}")
-    for suite, same in zip(suites, module.read(example, chosen), strict=True):
+    for suite, same in zip(suites, family.read(example, chosen), strict=True):
         _check_suite(kind, suite, same)
         _check_results(suite)
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / example.name
         empty.touch()
-        _check_refusal(module, kind, broken or empty)
+        _check_refusal(family, broken or empty)
+
+
+def _check_interface(declared: Family | Backend) -> None:
+    """Check the types of what a module declares, and the numbers of parameters of its functions."""
+    kind, module = declared.name, declared.module
+    _require(bool(declared.title), f"{kind}: the module needs a docstring, for `wug list`")
+    for name in declared.REQUIRED:
+        _require(hasattr(module, name), f"{kind}: {name} is missing")
+    traits, expected = getattr(module, "TRAITS", declared.TRAITS), type(declared.TRAITS)
+    _require(isinstance(traits, expected), f"{kind}: TRAITS must be {expected.__name__}")
+    for field in fields(declared):
+        if (parameters := _parameters(str(field.type))) and (function := getattr(module, field.name, None)) is not None:
+            try:
+                signature(function).bind(*parameters)
+            except TypeError as error:
+                what = f"{kind}: {field.name} must be a function of {', '.join(parameters)}"
+                raise AssertionError(f"{what}: {error}") from None
+
+
+def _parameters(annotation: str) -> list[str]:
+    """The types of the parameters in `Callable[[A, B], C]`, or none."""
+    lists = (node for node in ast.walk(ast.parse(annotation)) if isinstance(node, ast.List))
+    return [ast.unparse(parameter) for types in lists for parameter in types.elts]
 
 
 def _check_scores(model: Any, requests: Sequence[Request]) -> None:
@@ -247,7 +266,8 @@ def _check_pages(folder: Path) -> None:
             _require(answer.status_code == 200, f"the site's page {address} fails with {answer.status_code}")
 
 
-def _check_refusal(module: ModuleType, kind: str, broken: Path) -> None:
+def _check_refusal(family: Family, broken: Path) -> None:
+    kind = family.name
     try:
         problems = check_file(broken, kind)
     except WugError:
@@ -255,7 +275,7 @@ def _check_refusal(module: ModuleType, kind: str, broken: Path) -> None:
     else:
         _require(any(problem.level == "error" for problem in problems), f"{kind}: check() finds no error in {broken}")
     try:
-        module.read(broken, {})
+        family.read(broken, {})
     except WugError:
         return
     raise AssertionError(f"{kind}: read() accepts {broken}, which contains no suite")

@@ -18,7 +18,7 @@ MODELS = builtin_models()
 
 def test_there_are_five_and_every_family_has_one() -> None:
     assert sorted(MODELS) == ["wug-causal", "wug-cogs", "wug-lstm", "wug-masked", "wug-pcfg"]
-    assert {traits.builtin_model for traits in registry.all_family_traits().values()} - {None} <= set(MODELS)
+    assert {family.TRAITS.builtin_model for family in registry.families()} - {None} <= set(MODELS)
 
 
 def test_together_they_stay_small() -> None:

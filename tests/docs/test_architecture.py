@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from test_layers import ALLOWED, CORE, MODULES, tree_of
+from test_layers import ALLOWED, CORE
+from wug.interfaces import Backend, Family, FamilyCommands, FamilyView
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PATHS = sorted(set(re.findall(r"`([a-z_]+(?:/[A-Za-z_]+)*\.(?:py|html|md|js))`", PAGE)))
 FOLDERS = sorted(set(re.findall(r"^  ([a-z_]+)/ ", PAGE, re.M)))
-SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in MODULES)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -42,32 +42,25 @@ def test_the_table_of_imports_is_what_the_layers_allow() -> None:
     assert found == {name: allowed - CORE - {name, ""} for name, allowed in ALLOWED.items() if name not in CORE}
 
 
-@pytest.mark.parametrize("folder", ["families", "models"])
-def test_the_tables_have_every_attribute_that_the_registry_looks_up(folder: str) -> None:
-    looked_up = set(lookups(folder))
-    assert len(looked_up) > 2 * (folder == "families")
-    assert looked_up <= documented(folder)
-
-
-@pytest.mark.parametrize("folder", ["families", "models"])
-def test_every_documented_attribute_is_used(folder: str) -> None:
-    for name in documented(folder):
-        assert re.search(rf"\b{name}\b", SOURCE), name
+@pytest.mark.parametrize(
+    ("folder", "interfaces", "modules"),
+    [
+        ("families", (Family, FamilyView, FamilyCommands), {"editor", "imports", "schema.json"}),
+        ("models", (Backend,), {}),
+    ],
+)
+def test_the_tables_have_the_attributes_of_the_interfaces(
+    folder: str, interfaces: tuple[type, ...], modules: Collection[str]
+) -> None:
+    attributes = {field.name for interface in interfaces for field in fields(interface)} - {"name", "module"}
+    assert documented(folder) == {*attributes, *modules}
 
 
 def documented(folder: str) -> set[str]:
-    """The names in the first column of the table of a family or a backend, without their parameters."""
+    """The names in the first column of the table of a family or a backend, without their parameters and modules."""
     rows = table(f"| a {'package' if folder == 'families' else 'module or package'} in `{folder}/` offers | purpose |")
     codes = [code for row in rows for code in re.findall(r"`([^`]+)`", row[0])]
-    return {code.partition("(")[0].rpartition(".")[2] for code in codes}
-
-
-def lookups(folder: str) -> Iterator[str]:
-    """Attributes in calls such as `registry.attribute("families", kind, "SUMMARY")`."""
-    for node in (node for path in MODULES for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)):
-        constants = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
-        if ast.unparse(node.func).removeprefix("registry.") in ("attribute", "attributes") and folder in constants[:1]:
-            yield from (name for name in constants[1:] if isinstance(name, str))
+    return {re.sub(r"^(view|commands)\.", "", code.partition("(")[0]) for code in codes}
 
 
 def table(heading: str) -> list[list[str]]:

@@ -359,12 +359,12 @@ def show_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]
             parts=lambda result, rows: parts,
             items=lambda result, rows: ItemsView("accuracy", lambda row, rows: ItemView()),
         )
-        views.module_of.cache_clear()
+        views.view_of.cache_clear()
         monkeypatch.setattr(registry, "names", lambda folder: ["some_new_family"])
         monkeypatch.setattr(registry, "find", lambda folder, name: module)
 
     yield install
-    views.module_of.cache_clear()
+    views.view_of.cache_clear()
 
 
 def test_a_family_with_a_module_of_its_own_is_shown_by_it(show_parts: Callable[..., None]) -> None:

@@ -212,10 +212,10 @@ def model_of(model: object, tokenizer: object = None, options: Mapping[str, str]
     if is_function(model):
         if tokenizer is not None:
             raise InputError("tokenizer= is for a loaded model of transformers: a function tokenizes its texts itself")
-        kind = registry.backend_with(lambda traits: traits.wraps_functions)
-        assert kind is not None
+        backends = (backend for backend in registry.backends() if backend.TRAITS.wraps_functions)
+        wrap = next(backend.wrap for backend in backends if backend.wrap is not None)
         refuse_unknown(options or {}, ("name", "version", "returns"), "functions")
-        return Model(ModelHandle.around(registry.find("models", kind).wrap(model, **(options or {}))))
+        return Model(ModelHandle.around(wrap(model, **(options or {}))))
     raise InputError(f"{_short_repr(model)} is not a model. Give {EXPECTED}")
 
 

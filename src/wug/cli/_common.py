@@ -258,7 +258,7 @@ def deliver_table(table: Tabular, form: str, output: Path | None, *, raw: bool =
         say(f"wrote {output}")
         return
     require_format(form, output)
-    chunks = registry.find(tables.WRITERS, form).write(table, raw=raw)
+    chunks = map(str, registry.table_format(form).write(table, raw=raw))
     while text := "".join(islice(chunks, 1000)):
         printing.emit(text, end="")
 

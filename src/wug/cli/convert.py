@@ -31,13 +31,12 @@ def command(source: Path, target: Path, kind: str | None, suite_options: dict[st
     if len(locations) > 1:
         raise InputError(f"has {len(locations)} suites: convert them one at a time", file=source)
     path = locations[0].path
-    family = family_of(path, kind or locations[0].family or None, suite_options)
-    module = registry.find("families", family)
-    if "convert" not in vars(module):
-        raise WugError(f"{family} has no other format to convert to")
+    family = registry.family(family_of(path, kind or locations[0].family or None, suite_options))
+    if family.convert is None:
+        raise WugError(f"{family.name} has no other format to convert to")
     if not target.parent.is_dir():
         raise InputError(f"there is no folder {str(target.parent)!r}. Make it first, or name another", file=target)
     refuse_existing([target], force=force)
-    for notice in module.convert(path, target, suite_options):
+    for notice in family.convert(path, target, suite_options):
         common.say(f"note: {notice}")
     common.say(f"wrote {target}")

@@ -130,8 +130,7 @@ def _adopt(name: str, source: Path) -> bool:
     """Copy data that is in no repository, if its family has such and the folder has some."""
     from wug import data
 
-    adopt = registry.attribute("families", data.find(name).set.family, "adopt")
-    lines = adopt(user_path(source), data.adopted(name)) if adopt else []
+    lines = registry.family_of(data.find(name).set.family).adopt(user_path(source), data.adopted(name))
     for line in lines:
         common.say(line)
     return bool(lines)

@@ -259,15 +259,16 @@ def _write_outcomes(results: Sequence[Result], form: str, output: Path | None, *
 
 
 def _surprisals(results: list[Result]) -> RowTable:
-    makers = {result.kind: registry.attribute("families", result.kind, "surprisals") for result in results}
-    kinds = [kind for kind, make in makers.items() if make]
-    if len(kinds) != 1:
-        raise WugError(f"--what surprisals needs suites of one family that has regions, not {len(kinds)}: use --suite")
-    return RowTable(*makers[kinds[0]]([result for result in results if result.kind == kinds[0]]))
+    families = [registry.family_of(kind) for kind in {result.kind for result in results}]
+    makers = {family.name: family.surprisals for family in families if family.surprisals}
+    if len(makers) != 1:
+        raise WugError(f"--what surprisals needs suites of one family that has regions, not {len(makers)}: use --suite")
+    [(kind, make)] = makers.items()
+    return RowTable(*make([result for result in results if result.kind == kind]))
 
 
 def _evaluated(results: list[Result]) -> str:
-    writers = [(result, registry.attribute("families", result.kind, "evaluated_json")) for result in results]
+    writers = [(result, registry.family_of(result.kind).evaluated_json) for result in results]
     evaluated = [(result, write) for result, write in writers if write]
     if len(evaluated) != 1:
         raise WugError(f"--what suite writes one suite with regions, not {len(evaluated)}: choose one with --suite")

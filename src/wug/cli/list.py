@@ -77,16 +77,19 @@ def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> 
     if everything:
         print_table(rows)
         printing.echo()
-        print_table([_family(name) for name, _ in registry.modules("families")])
+        options = "scoring options (-S)"
+        families = registry.families()
+        print_table([{"family": f.name, "about": f.title, options: _described(f.OPTIONS)} for f in families])
         return
     for family in dict.fromkeys(row["family"] for row in rows):
         family_rows = [row for row in rows if row["family"] == family]
         hint = f"  (wug run wug_{family} runs them all)" if len(family_rows) > 1 and not tags else ""
-        printing.echo(f"{registry.summary('families', family)}{hint}")
+        printing.echo(f"{registry.family(family).title}{hint}")
         _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in family_rows], indent="  ")
     if not tags:
-        for family in sorted({name for name, _ in registry.modules("families")} - {row["family"] for row in rows}):
-            printing.echo(f"{family}: {registry.summary('families', family)}  (no built-in suite)")
+        with_suites = {row["family"] for row in rows}
+        for other in (family for family in registry.families() if family.name not in with_suites):
+            printing.echo(f"{other.name}: {other.title}  (no built-in suite)")
         printing.echo("published sets: wug data list   tags and scoring options: wug list suites --all")
 
 
@@ -153,11 +156,6 @@ def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> N
         printing.echo(f"{indent}{cut(line, width)}")
 
 
-def _family(name: str) -> dict[str, Any]:
-    about = registry.summary("families", name)
-    return {"family": name, "about": about, "scoring options (-S)": _described(registry.find("families", name).OPTIONS)}
-
-
 def _suites(tags: Iterable[str]) -> ListedRows:
     from wug.evaluation.opening import builtin_suites, open_suites
     from wug.evaluation.service import tagged, tags_of
@@ -193,12 +191,12 @@ def _readme_description(name: str, family: Path) -> str:
 def _builtin_models() -> ListedRows:
     from wug.evaluation.opening import builtin_models
 
-    families = registry.all_family_traits().items()
+    families = registry.families()
     return [
         {
             "model": name,
             "about": _first_paragraph(folder / "README.md"),
-            "default for": [family for family, traits in families if traits.builtin_model == name],
+            "default for": [family.name for family in families if family.TRAITS.builtin_model == name],
         }
         for name, folder in builtin_models().items()
     ]
@@ -210,11 +208,10 @@ def _first_paragraph(card: Path) -> str:
 
 
 def _kinds() -> ListedRows:
-    rows: ListedRows = []
-    for name, backend in registry.modules("models"):
-        about = registry.summary("models", name)
-        rows.append({"kind": f"{name}:", "about": about, "options (-M)": _described(backend.OPTIONS)})
-    return rows
+    return [
+        {"kind": f"{backend.name}:", "about": backend.title, "options (-M)": _described(backend.OPTIONS)}
+        for backend in registry.backends()
+    ]
 
 
 def _described(options: Iterable[Option]) -> dict[str, str]:

@@ -8,8 +8,9 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from types import FrameType
-from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import click
 
@@ -19,6 +20,7 @@ from wug.cli import _verbosity as verbosity
 from wug.configuration import KEYS, read_config
 from wug.errors import WugError, nearest, suggestion
 from wug.files import shortened
+from wug.interfaces import FamilyCommands
 
 
 class SuggestingGroup(click.Group):
@@ -55,11 +57,12 @@ class DeclaredCommand(Protocol):
 Declared = TypeVar("Declared", bound=DeclaredCommand)
 
 
-class FamilyCommands(SuggestingGroup, Generic[Declared]):
+class DeclaredGroup(SuggestingGroup, Generic[Declared]):
     """A group whose commands are declared by families, in their module `commands` or in the package itself."""
 
-    declared: ClassVar[str]
-    """The name of the declaration, a tuple of commands."""
+    def declared_by(self, commands: FamilyCommands) -> Sequence[Declared]:
+        """The commands of a family that are in this group."""
+        raise NotImplementedError
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
@@ -76,8 +79,8 @@ class FamilyCommands(SuggestingGroup, Generic[Declared]):
 
     @property
     def _commands(self) -> dict[str, Declared]:
-        modules = (registry.submodule(family, "commands") or family for _, family in registry.modules("families"))
-        return {command.name: command for module in modules for command in getattr(module, self.declared, ())}
+        declared = (self.declared_by(family.commands) for family in registry.families())
+        return {command.name: command for commands in declared for command in commands}
 
 
 class CommandFolder(SuggestingGroup):

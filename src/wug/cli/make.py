@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from wug.cli import _printing as printing
-from wug.cli.main import FamilyCommands
+from wug.cli.main import DeclaredGroup
 from wug.families.commands import MakeCommand
+from wug.interfaces import FamilyCommands
 
 
-class MakeGroup(FamilyCommands[MakeCommand]):
+class MakeGroup(DeclaredGroup[MakeCommand]):
     """The commands in `MAKE` of the families."""
 
-    declared = "MAKE"
+    def declared_by(self, commands: FamilyCommands) -> Sequence[MakeCommand]:
+        """The commands of a family that are in this group."""
+        return commands.MAKE
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; `--type KIND` may replace KIND, as in make_templates.py."""

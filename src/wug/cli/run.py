@@ -222,10 +222,10 @@ def _describe(request: RunRequest, plan: Plan) -> None:
 
 
 def _print_words(results: Sequence[Result]) -> None:
-    from wug.views.family_views import module_of
+    from wug.views.family_views import view_of
 
     for result in results:
-        lines = getattr(module_of(result.kind), "word_probabilities", None)
+        lines = view_of(result.kind).word_probabilities
         for line in lines(result) if lines else ():
             printing.echo(line)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 
 import click
 
@@ -20,9 +19,7 @@ def command(kind: str) -> None:
     \b
     wug schema syntaxgym > suite.schema.json
     """
-    module = registry.find("families", kind)
-    try:
-        schema = (resources.files(module) / "schema.json").read_text(encoding="utf-8")
-    except (FileNotFoundError, TypeError):  # a module has no files
-        raise WugError(f"{kind} files are not JSON and have no schema; the docs describe their format") from None
+    schema = registry.family(kind).schema
+    if schema is None:
+        raise WugError(f"{kind} files are not JSON and have no schema; the docs describe their format")
     printing.emit(json.dumps(json.loads(schema), indent=2, ensure_ascii=False))

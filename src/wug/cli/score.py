@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.cli.main import FamilyCommands
+from wug.cli.main import DeclaredGroup
 from wug.families.commands import ScoreCommand
+from wug.interfaces import FamilyCommands
 
 
-class ScoreGroup(FamilyCommands[ScoreCommand]):
+class ScoreGroup(DeclaredGroup[ScoreCommand]):
     """The commands in `SCORE` of the families."""
 
-    declared = "SCORE"
+    def declared_by(self, commands: FamilyCommands) -> Sequence[ScoreCommand]:
+        """The commands of a family that are in this group."""
+        return commands.SCORE
 
     def command_of(self, declared: ScoreCommand) -> click.Command:
         """The options that are declared, and those of results."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
 from wug import registry
 from wug.errors import InputError
 from wug.files import head, require_text, shortened
+from wug.interfaces import Family
 from wug.options import names
 from wug.record_tables import columns_of
 
@@ -36,8 +36,7 @@ def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] |
     """The files of a folder that are read, with their families, and the others; InputError if nothing can be read."""
     if sum(1 for _, _ in zip(folder.rglob("*"), range(MAX_FILES + 1), strict=False)) > MAX_FILES:
         raise InputError(f"it has more than {MAX_FILES:,} files. Name a folder with fewer", file=folder)
-    families = [(kind, registry.find("families", kind))] if kind else list(registry.modules("families"))
-    scan = _Scan(families, options or {})
+    scan = _Scan([registry.family(kind)] if kind else registry.families(), options or {})
     scan.folder(folder)
     scanned = scan.contents()
     if not scanned.readable:
@@ -85,7 +84,7 @@ _TABLES = (".csv", ".tsv", ".tab", ".jsonl")
 class _Scan:
     """A walk through a folder."""
 
-    def __init__(self, families: list[tuple[str, ModuleType]], options: Mapping[str, str]) -> None:
+    def __init__(self, families: Sequence[Family], options: Mapping[str, str]) -> None:
         self._families, self._options = families, options
         self._contents = Contents()
         self._known: set[Path] = set()
@@ -94,11 +93,11 @@ class _Scan:
 
     def folder(self, folder: Path) -> None:
         """Scan what families read as a whole, then every other file, then subfolders."""
-        for name, family in self._families:
+        for family in self._families:
             files = _files_in(family, folder, self._options)
             new = {file: why for file, why in files.items() if file not in self._known}
             if "" in new.values():
-                self._contents.readable.append((folder, name))
+                self._contents.readable.append((folder, family.name))
             self._contents.ignored.update((file, why) for file, why in new.items() if why)
             self._known |= new.keys()
         try:
@@ -120,12 +119,12 @@ class _Scan:
 
     def _file(self, path: Path) -> None:
         start = head(path)
-        family = next((name for name, module in self._families if module.recognises(path, start)), None)
+        family = next((family.name for family in self._families if family.recognises(path, start)), None)
         if _is_data(path):
             if family is None:
                 why = why_not(path)
                 chosen = len(self._families) == 1 and why != EMPTY
-                self._contents.unread[path] = f"not recognised as {self._families[0][0]}" if chosen else why
+                self._contents.unread[path] = f"not recognised as {self._families[0].name}" if chosen else why
             else:
                 self._contents.readable.append((path, family))
         elif family is not None:
@@ -147,14 +146,12 @@ class _Scan:
         return self._contents
 
 
-def _files_in(family: ModuleType, folder: Path, options: Mapping[str, str]) -> Mapping[Path, str]:
+def _files_in(family: Family, folder: Path, options: Mapping[str, str]) -> Mapping[Path, str]:
     """The files of a folder that a family knows: "" for those that it reads, the reason for others."""
-    offered = vars(family).get("files_in")
-    if offered is None:  # a family that takes a folder as a whole, or none at all
+    if family.files_in is None:  # a family that takes a folder as a whole, or none at all
         return dict.fromkeys(folder.rglob("*"), "") if family.recognises(folder, "") else {}
     own = {name: value for name, value in options.items() if name in names(family.OPTIONS)}
-    files: Mapping[Path, str] = offered(folder, own)
-    return files
+    return family.files_in(folder, own)
 
 
 def _is_data(path: Path) -> bool:
@@ -172,5 +169,4 @@ def _stem(path: Path) -> str:
 
 def _hints(name: str) -> list[str]:
     """What families suggest for files that they do not read."""
-    hints = (getattr(traits, name) for traits in registry.all_family_traits().values())
-    return [hint for hint in hints if hint]
+    return [hint for family in registry.families() if (hint := getattr(family.TRAITS, name))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from inspect import signature
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from wug import data, registry
 from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
@@ -22,7 +22,7 @@ from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
 from wug.files import existing, head, read_object, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
-from wug.models import Identity, ModelSpec, WatchedModel, adopt, backend_for, parse
+from wug.models import ModelSpec, WatchedModel, adopt, backend_for, parse
 from wug.options import names, refuse_unknown
 from wug.types import Problem, Suite
 
@@ -32,9 +32,6 @@ BUILTIN = "wug_"
 """Prefix of a family's name for its built-in suites."""
 
 log = logging.getLogger("wug")
-
-Identify: TypeAlias = Callable[[ModelSpec], Identity | None]
-"""Optional function of a backend: a model's identity from its files, or None if it has to be loaded."""
 
 
 def assets() -> Path:
@@ -118,7 +115,7 @@ def open_suites(
 
 def _require_rules(defaults: Mapping[str, str], family: str, place: data.Place) -> None:
     """InputError for a family without the first option of a protocol."""
-    known_options = names(registry.find("families", family).OPTIONS)
+    known_options = names(registry.family(family).OPTIONS)
     if defaults and next(iter(defaults)) not in known_options:
         raise InputError(f"the protocol has no rules for suites of the family {family}", file=place.path)
 
@@ -130,12 +127,9 @@ def _known_family(place: data.Place) -> str | None:
 
 def read_place(place: data.Place, family: str, options: Mapping[str, str]) -> list[Suite]:
     """Read the suites of a file or folder with those options that its family has."""
-    module = registry.find("families", family)
-    chosen_options = {**place.options, **options}
-    suites: list[Suite] = module.read(
-        place.path, {name: chosen_options[name] for name in names(module.OPTIONS) if name in chosen_options}
-    )
-    return suites
+    reader, chosen_options = registry.family(family), {**place.options, **options}
+    known_options = names(reader.OPTIONS)
+    return reader.read(place.path, {name: chosen_options[name] for name in known_options if name in chosen_options})
 
 
 def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
@@ -231,38 +225,34 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
 def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()) -> str:
     """The family of a file or folder, by its content, or else by options that only one family has."""
     if kind is not None:
-        registry.find("families", kind)
-        return kind
-    start = head(path)
-    for name, family in registry.modules("families"):
+        return registry.family(kind).name
+    start, families = head(path), registry.families()
+    for family in families:
         if family.recognises(path, start):
-            return name
-    families = registry.all_family_traits().items()
-    for name, traits in families:
-        if set(traits.identifying_options) & set(options):
-            return name
-    for name, traits in families:
-        if path.name.lower().removesuffix(".gz").endswith(traits.fallback_suffixes):
-            return name  # its reader reports what the file lacks
+            return family.name
+    for family in families:
+        if set(family.TRAITS.identifying_options) & set(options):
+            return family.name
+    for family in families:
+        if path.name.lower().removesuffix(".gz").endswith(family.TRAITS.fallback_suffixes):
+            return family.name  # its reader reports what the file lacks
     raise not_recognised(path)
 
 
 def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every error and warning about a file, as read with these options."""
     chosen_options = options or {}
-    family = family_of(path, kind, chosen_options)
-    module = registry.find("families", family)
-    refuse_unknown(chosen_options, names(module.OPTIONS), family)
-    takes_options = len(signature(module.check).parameters) > 1
+    family = registry.family(family_of(path, kind, chosen_options))
+    refuse_unknown(chosen_options, names(family.OPTIONS), family.name)
+    takes_options = len(signature(family.check).parameters) > 1
     if chosen_options and not takes_options:
-        raise InputError(f"the family {family} checks its files without options: leave out -S")
+        raise InputError(f"the family {family.name} checks its files without options: leave out -S")
     try:
-        problems: list[Problem] = module.check(path, chosen_options) if takes_options else module.check(path)
+        return family.check(path, chosen_options) if takes_options else family.check(path)
     except SuiteError as error:
         return list(error.problems)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
-    return problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +271,7 @@ def check_place(place: data.Place, kind: str | None, options: Mapping[str, str])
     chosen_options = {**place.options, **options}
     try:
         family = family_of(place.path, kind or _known_family(place), chosen_options)
-        known_options = names(registry.find("families", family).OPTIONS)
+        known_options = names(registry.family(family).OPTIONS)
         own_options = {name: value for name, value in chosen_options.items() if name in known_options}
         problems = check_file(place.path, family, own_options)
         if any(problem.level == "error" for problem in problems):
@@ -291,8 +281,7 @@ def check_place(place: data.Place, kind: str | None, options: Mapping[str, str])
         return CheckReport(error.problems)
     except InputError as error:
         return CheckReport([Problem("error", "" if error.file is None else error.place or "", error.message)])
-    read_back = registry.attribute("families", family, "read_back")
-    meaning = [line for suite in suites for line in read_back(suite)] if read_back else []
+    meaning = [line for suite in suites for line in registry.family(family).read_back(suite)]
     items_by_file = counts(place, suites)
     within = {file.removeprefix(f"{place.path}/"): items for file, items in items_by_file.items()}
     return CheckReport(problems, within, meaning)
@@ -304,7 +293,7 @@ def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, optio
     for place in places:
         with suppress(InputError):  # a file of no family, reported when it is read
             family = family_of(place.path, kind or _known_family(place), options)
-            options_by_family[family] = names(registry.find("families", family).OPTIONS)
+            options_by_family[family] = names(registry.family(family).OPTIONS)
     if options_by_family:
         refuse_unknown(options, dict.fromkeys(chain(*options_by_family.values())), ", ".join(sorted(options_by_family)))
 
@@ -312,15 +301,14 @@ def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, optio
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> ModelHandle:
     """Open a model by name: identified by its files and loaded on demand, or loaded now if that is impossible."""
     spec = model_spec(named, options) if isinstance(named, str) else named
-    return identify_model(spec) or ModelHandle.around(registry.find("models", spec.kind).load(spec), spec)
+    return identify_model(spec) or ModelHandle.around(registry.backend(spec.kind).load(spec), spec)
 
 
 def identify_model(spec: ModelSpec) -> ModelHandle | None:
     """The model, identified by its files and not loaded; None if it has to be loaded to identify it."""
-    backend = registry.find("models", spec.kind)
+    backend = registry.backend(spec.kind)
     spec.read(backend.OPTIONS)
-    identify: Identify | None = vars(backend).get("identify")
-    identity = None if identify is None else identify(spec)
+    identity = backend.identify(spec)
     return None if identity is None else ModelHandle(identity, lambda: backend.load(spec), spec)
 
 
@@ -386,10 +374,11 @@ def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | 
     """Open a model that the user has loaded; it has the id of its folder if it equals its files."""
     chosen_options = dict(options or {})
     kind = _kind(model)
-    backend = registry.find("models", kind)
+    backend = registry.backend(kind)
     # An unknown option is refused at once.
     ModelSpec(kind, type(model).__name__, None, chosen_options).read(backend.OPTIONS)
     adopted = adopt(kind, model, tokenizer, chosen_options)
+    assert backend.around is not None
     watched = WatchedModel(backend.around(adopted.loaded, adopted.spec), model)
     return ModelHandle.around(watched, adopted.spec if adopted.from_files else None)
 

@@ -184,7 +184,7 @@ def _names(model: str | Path | ModelSpec | ModelHandle) -> Sequence[Named | Mode
 def _spec(name: str, request: RunRequest) -> ModelSpec:
     """A model with the options of its name and of the request; unknown ones are refused."""
     spec = model_spec(name)
-    declared = registry.find("models", spec.kind).OPTIONS
+    declared = registry.backend(spec.kind).OPTIONS
     known_options = options.names(declared)
     shared = {key: value for key, value in request.shared_model_options.items() if key in known_options}
     configured = replace(spec, options={**spec.options, **shared, **request.model_options})
@@ -216,8 +216,8 @@ def following_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
 def protocols() -> dict[str, ScoringProtocol]:
     """All protocols by name, including those of families."""
     known = dict(PROTOCOLS)
-    for traits in registry.all_family_traits().values():
-        known.update(traits.protocols)
+    for family in registry.families():
+        known.update(family.TRAITS.protocols)
     return known
 
 
@@ -233,8 +233,8 @@ def with_protocol(request: RunRequest) -> RunRequest:
     """The request with the model options and the family of its protocol; options of the user take precedence."""
     assert request.protocol is not None
     chosen = protocol(request.protocol)
-    families = registry.all_family_traits().items()
-    reader = next((family for family, traits in families if request.protocol in traits.protocols), None)
+    families = registry.families()
+    reader = next((family.name for family in families if request.protocol in family.TRAITS.protocols), None)
     if reader is not None and request.family not in (None, reader):
         raise InputError(f"the protocol {request.protocol} reads files as {reader}: leave out --kind {request.family}")
     return replace(

@@ -18,13 +18,12 @@ from wug.errors import InputError
 from wug.files import write_pieces, writing
 from wug.formatting import plural
 from wug.identity import ModelId
+from wug.interfaces import RunFormat, implemented
 from wug.results.records import Run
 from wug.samples import Sample, may_publish, samples
 from wug.types import Estimate, Outcome, Result
 
 WRITERS = "exchange.writers"
-SUBMISSION = "export_run"
-"""The function of a family that writes the submission of its benchmark."""
 RESERVED = {"data", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that a file or folder cannot have everywhere."""
 CHECKPOINT = re.compile(r"(chck|ckpt|checkpoint|step|epoch)[-_]?\d+[kKmMbB]?")
@@ -97,19 +96,20 @@ class ModelName(NamedTuple):
 def formats() -> list[str]:
     """The names of all formats of other programs that runs are written in."""
     names = (name.replace("_", "-") for name in registry.names(WRITERS))
-    return sorted([*names, *registry.attributes("families", SUBMISSION)])
+    return sorted([*names, *(family.name for family in registry.families() if family.export_run)])
 
 
 def write(form: str, runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:
     """Write runs in a format of another program, or as the submission of a benchmark; yields lines for the user."""
     if not any(exported.results for exported in runs):
         raise InputError("the run has no results to export")
-    submit = registry.attributes("families", SUBMISSION).get(form)
+    submit = registry.family_of(form).export_run
     if submit is None:
-        yield from registry.find(WRITERS, form.replace("-", "_")).write(runs, output, options)
+        writer = implemented(RunFormat, registry.find(WRITERS, form.replace("-", "_")))
+        yield from writer.write(runs, output, options)
     else:
         results = [(result, exported.model_of(result)) for exported in runs for result in exported.results]
-        yield from submit(results, require_folder(form, output), **({"collate": True} if options.collate else {}))
+        yield from submit(results, require_folder(form, output), collate=options.collate)
 
 
 def require_folder(form: str, output: Path | None) -> Path:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from wug import data, registry
 from wug.identity import IMPORTED, OVERALL, Group
+from wug.interfaces import Family
 from wug.results.outcomes import OutcomeCollector
 from wug.samples import Sample
 from wug.stats import EstimateAccumulator, wilson
@@ -160,14 +161,13 @@ def estimate(metric: str, group: str, value: float, n: int | None, error: float 
     return Estimate(metric, group, value, n or 0, method="none: the number of items is unknown" if not n else None)
 
 
-def families_of_samples() -> list[tuple[str, Any]]:
+def families_of_samples() -> list[Family]:
     """The families that imported choices can belong to, those with the narrowest condition first."""
-    counts = {name: traits.sample_options for name, traits in registry.all_family_traits().items()}
-    order = sorted((not count, name) for name, count in counts.items() if count is not None)
-    return [(name, registry.find("families", name)) for _, name in order]
+    families = [family for family in registry.families() if family.TRAITS.sample_options is not None]
+    return sorted(families, key=lambda family: (not family.TRAITS.sample_options, family.name))
 
 
-def fits(family: Any, sample: Sample) -> bool:
+def fits(family: Family, sample: Sample) -> bool:
     """Whether a sample can be an item of a family."""
     options = family.TRAITS.sample_options
     return not options or (len(sample.choices) == options and not sample.contexts)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 from wug import registry
@@ -17,6 +16,7 @@ from wug.exchange.imported import ImportedRun, renamed
 from wug.exchange.json_files import read_object
 from wug.files import HEAD_BYTES, content_sha256, head, read_bytes
 from wug.identity import IMPORTED
+from wug.interfaces import ResultReader, implemented
 from wug.results.learning_curves import step_of
 from wug.results.outcomes import OutcomeCollector
 from wug.results.store import Store, run_key
@@ -25,8 +25,6 @@ from wug.types import Result, Signature
 
 log = logging.getLogger("wug")
 READERS = "exchange.readers"
-OF_FAMILIES = "imports"
-"""The module of a family that reads the results of its benchmark."""
 MAX_FILES = 20_000
 SUFFIXES = (".json", ".jsonl", ".gz", ".eval")
 """Of files that results are usually in: an empty or damaged one in a folder is an error."""
@@ -52,11 +50,10 @@ class _Prepared(NamedTuple):
         return run_key([result.signature for result, _ in self.results], {IMPORTED: self.run.model})
 
 
-def readers() -> dict[str, ModuleType]:
+def readers() -> dict[str, ResultReader]:
     """The readers by the name of their format."""
-    modules = {name.replace("_", "-"): module for name, module in registry.modules(READERS)}
-    families = ((name, registry.submodule(module, OF_FAMILIES)) for name, module in registry.modules("families"))
-    return {**modules, **{name: module for name, module in families if module is not None}}
+    formats = {name.replace("_", "-"): implemented(ResultReader, module) for name, module in registry.modules(READERS)}
+    return formats | {family.name: reader for family in registry.families() if (reader := family.imports) is not None}
 
 
 def import_files(
@@ -136,7 +133,7 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-def _format(path: Path, available: Mapping[str, ModuleType]) -> str | None:
+def _format(path: Path, available: Mapping[str, ResultReader]) -> str | None:
     if not path.is_file():
         raise InputError("no such file", file=path)
     start = head(path)

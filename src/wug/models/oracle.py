@@ -52,10 +52,10 @@ class Oracle:
 
     def generate(self, sources: Sequence[str]) -> list[str]:
         """The correct answer to each source, empty if there is none, or a wrong one."""
-        family = registry.find("families", self.family)
-        answer, symbols = family.oracle, registry.family_traits(self.family).oracle_symbols
-        exception = self.reading == "exception"
-        return [self._answer(source, answer(source, exception=exception), symbols) for source in sources]
+        family, exception = registry.family(self.family), self.reading == "exception"
+        assert family.oracle is not None
+        outputs = [family.oracle(source, exception=exception) for source in sources]
+        return [self._answer(*pair, family.TRAITS.oracle_symbols) for pair in zip(sources, outputs, strict=True)]
 
     def _answer(self, source: str, right: str, symbols: Sequence[str]) -> str:
         if not self.error:
@@ -67,7 +67,7 @@ class Oracle:
 
 def load(spec: ModelSpec) -> Oracle:
     """The oracle of a language."""
-    languages = registry.attributes("families", "oracle")
+    languages = [family.name for family in registry.families() if family.oracle]
     if spec.name not in languages:
         raise UnknownName("oracle", spec.name, languages)
     return Oracle(spec.name, **spec.read(OPTIONS))

@@ -176,10 +176,9 @@ def _sentences_of(path: Path, sentences: Path | None) -> Path:
 def _from_predictions(path: Path) -> dict[str, str]:
     """The answers in a file of predictions, by the first family that can read it."""
     errors = []
-    for read in registry.attributes("families", "read_answers").values():
+    for read in (family.read_answers for family in registry.families() if family.read_answers):
         try:
-            answers: dict[str, str] = read(path)
-            return answers
+            return read(path)
         except InputError as error:
             errors.append(error)
     raise errors[0]

@@ -266,7 +266,7 @@ def _open_scorer(model: Any) -> ModelHandle:
 
 def can_score_sources(model: str) -> bool:
     """Whether a model that generates text can also score it, when it is opened with `score=source`."""
-    return "score" in option_names(registry.attribute("models", ModelId.parse(model).kind, "OPTIONS") or ())
+    return "score" in option_names(registry.backend_of(ModelId.parse(model)).OPTIONS)
 
 
 class _Counted:

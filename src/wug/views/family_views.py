@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
-from types import ModuleType
 from typing import TypeVar
 
 from wug import registry
-from wug.errors import BrokenPlugin
 from wug.identity import ModelId
+from wug.interfaces import FamilyView
 from wug.rows import OutcomeRow, Rows
 from wug.types import Result
 from wug.views import grouped as grouped
@@ -47,21 +46,19 @@ class SampledGroup:
 
 def parts_of(result: Result, rows: Rows) -> Iterable[ViewPart]:
     """The parts of a result's view, in reading order; some are deferred."""
-    parts: Iterable[ViewPart] = module_of(result.kind).parts(result, rows)
+    parts = view_of(result.kind).parts(result, rows)
     return chain(provenance.imported_note(result), parts, provenance.final_parts(result))
 
 
 def items_of(result: Result, rows: Rows) -> ItemsView:
     """How the items of a result are shown."""
-    view: ItemsView = module_of(result.kind).items(result, rows)
-    return view
+    return view_of(result.kind).items(result, rows)
 
 
 def option_pages_of(result: Result) -> list[OptionPage]:
     """The family's pages about options that the model's backend has."""
-    options = registry.attribute("models", ModelId.parse(result.model).kind, "OPTIONS") or ()
-    names = {option.name for option in options}
-    return [page for page in getattr(module_of(result.kind), "OPTION_PAGES", ()) if page.option in names]
+    names = {option.name for option in registry.backend_of(ModelId.parse(result.model)).OPTIONS}
+    return [page for page in view_of(result.kind).OPTION_PAGES if page.option in names]
 
 
 def computed_parts(parts: Iterable[ViewPart]) -> Iterator[ViewPart]:
@@ -80,7 +77,7 @@ def figures_of(result: Result, rows: Rows) -> Iterator[Figure]:
 def across_figures(results: Sequence[Result]) -> Iterator[Figure]:
     """The charts of several models that a family's view has (`across`)."""
     for kind in dict.fromkeys(result.kind for result in results):
-        if draw := getattr(module_of(kind), "across", None):
+        if draw := view_of(kind).across:
             yield from draw([result for result in results if result.kind == kind])
 
 
@@ -120,22 +117,9 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
 
 
 @functools.cache
-def module_of(kind: str) -> ModuleType:
-    """The module with a family's view: the family itself, its module `view`, or `grouped`."""
-    family = family_of(kind)
-    if family is None:
-        return grouped
-    if hasattr(family, "parts") and hasattr(family, "items"):
-        return family
-    return registry.submodule(family, "view") or grouped
-
-
-def family_of(kind: str) -> ModuleType | None:
-    """The package of a family; None if it is not installed or broken, so that its results can still be shown."""
-    try:
-        return registry.find("families", kind) if kind in registry.names("families") else None
-    except BrokenPlugin:
-        return None
+def view_of(kind: str) -> FamilyView:
+    """The view of a family; `grouped` has what its module `view` leaves out."""
+    return registry.family_of(kind).view(grouped)
 
 
 def spread_sample(rows: Iterable[Row], limit: int, group: Callable[[Row], str]) -> dict[str, list[Row]]:

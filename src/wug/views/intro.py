@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wug import registry
 from wug.formatting import format_estimate, is_deviation, is_measurable, percent
 from wug.rows import Filter, Rows
 from wug.types import Result
 from wug.views.chance import result_chance
-from wug.views.family_views import family_of, module_of
+from wug.views.family_views import view_of
 from wug.views.parts import ItemsView, LabelledText, LinesPart
 from wug.views.text_display import unmarked
 
@@ -32,10 +33,10 @@ def intro_of(result: Result, rows: Rows, items: ItemsView) -> Intro:
     The module `view` of a family may offer `question(result)`, `example(result, rows)` and `verdict(result)`. Without
     them, the question is that of the family's docstring, and the example is the first item, or its sentence.
     """
-    view = module_of(result.kind)
-    question = view.question(result) if hasattr(view, "question") else ""
-    example = view.example(result, rows) if hasattr(view, "example") else _first_item(rows, items)
-    family_verdict = view.verdict(result) if hasattr(view, "verdict") else ""
+    view = view_of(result.kind)
+    question = view.question(result) if view.question else ""
+    example = view.example(result, rows) if view.example else _first_item(rows, items)
+    family_verdict = view.verdict(result) if view.verdict else ""
     numbers = example is not None and any(line.value for line in example.lines)
     note = items.samples[0].note if numbers and items.samples else ""
     return Intro(question or _family_question(result.kind), example, note, family_verdict or verdict(result))
@@ -66,9 +67,7 @@ def verdict(result: Result) -> str:
 
 
 def _family_question(kind: str) -> str:
-    family = family_of(kind)
-    _, _, text = ((family and family.__doc__) or "").partition("\n")[0].partition(": ")
-    question, mark, _ = text.partition("?")
+    question, mark, _ = registry.family_of(kind).title.partition(": ")[2].partition("?")
     return f"{question[:1].upper()}{question[1:]}?" if mark else ""
 
 

@@ -84,7 +84,7 @@ def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
 def estimate_table(results: Sequence[Result], format: str = "") -> RowTable:
     """One row per estimate; as tsv, suites of one family have the family's own table if it has one."""
     kinds = {result.kind for result in results}
-    make = registry.attribute("families", next(iter(kinds)), format) if format == "tsv" and len(kinds) == 1 else None
+    make = registry.family_of(next(iter(kinds))).tsv if format == "tsv" and len(kinds) == 1 else None
     if make is not None:
         return RowTable(*make(results))
     return RowTable(

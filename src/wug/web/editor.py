@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
 from wug import registry
 from wug.errors import InputError
@@ -185,8 +185,7 @@ class DraftStore:
 @functools.cache
 def suite_editors() -> dict[str, SuiteEditor]:
     """The editors by family."""
-    editors = {name: registry.submodule(family, "editor") for name, family in registry.modules("families")}
-    return {name: cast(SuiteEditor, module) for name, module in editors.items() if module is not None}
+    return {family.name: editor for family in registry.families() if (editor := family.editor) is not None}
 
 
 def default_family() -> str:

@@ -88,7 +88,7 @@ def warm_up(site: Site) -> None:
     for name in template_names():
         environment().get_template(name)
     for kind in registry.names("families"):
-        views.module_of(kind)
+        views.view_of(kind)
     runs.result_grid(site, RunQuery())
 
 

@@ -45,6 +45,5 @@ def _prefetch(following: Sequence[ModelTask]) -> None:
     """Let the backend of the next model fetch its files in a background thread; errors are left to loading."""
     if not following or (spec := following[0].spec) is None:
         return
-    prefetch = registry.attribute("models", spec.kind, "prefetch")
-    if prefetch is not None:
-        threading.Thread(target=prefetch, args=(spec,), name="wug-prefetch", daemon=True).start()
+    prefetch = registry.backend(spec.kind).prefetch
+    threading.Thread(target=prefetch, args=(spec,), name="wug-prefetch", daemon=True).start()

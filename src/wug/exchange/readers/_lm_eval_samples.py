@@ -13,6 +13,7 @@ from wug.exchange.imported import ImportedSuite, families_of_samples, fits
 from wug.exchange.json_files import Json, finite_number, mapping, read_objects
 from wug.files import shortened
 from wug.identity import IMPORTED
+from wug.interfaces import Family
 from wug.samples import Sample
 from wug.types import Outcome
 
@@ -80,19 +81,20 @@ def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, st
         groups: The groups of all outcomes.
         task: What the results file says.
     """
-    candidates = [candidate for candidate in families_of_samples() if suite.kind in (IMPORTED, candidate[0])]
+    candidates = [candidate for candidate in families_of_samples() if suite.kind in (IMPORTED, candidate.name)]
     if suite.kind == IMPORTED:
         for place, row in read_objects(file.path):
             sample = _document(row, file.path, place, task.delimiter).sample
-            candidates = [candidate for candidate in candidates if _is_item(candidate[1], sample)]
-    suite.kind, family = candidates[0] if candidates else (suite.kind, None)
+            candidates = [candidate for candidate in candidates if _is_item(candidate, sample)]
+    family = candidates[0] if candidates else None
+    suite.kind = suite.kind if family is None else family.name
     reading = _Reading(file, suite, family, groups, task)
     for place, row in read_objects(file.path):
         reading.add(_document(row, file.path, place, task.delimiter))
     reading.finish()
 
 
-def _is_item(family: Any, sample: Sample) -> bool:
+def _is_item(family: Family | None, sample: Sample) -> bool:
     """Whether a sample can be an item of a family; None is for generated text."""
     return bool(sample.choices) and fits(family, sample) if family is not None else not sample.choices
 
@@ -101,7 +103,12 @@ class _Reading:
     """The outcomes of a file on their way into a suite."""
 
     def __init__(
-        self, file: SampleFile, suite: ImportedSuite, family: Any, groups: Mapping[str, str], task: TaskOfSamples
+        self,
+        file: SampleFile,
+        suite: ImportedSuite,
+        family: Family | None,
+        groups: Mapping[str, str],
+        task: TaskOfSamples,
     ) -> None:
         self.file = file
         self.suite = suite

@@ -13,6 +13,7 @@ from wug.exchange.imported import ImportedRun, ImportedSuite, families_of_sample
 from wug.exchange.json_files import Json, finite_number, mapping, read_object, read_objects, text
 from wug.files import iterate_lines
 from wug.identity import OVERALL
+from wug.interfaces import Family
 from wug.samples import Sample
 from wug.types import Estimate, Outcome
 
@@ -134,7 +135,7 @@ def _add_samples(
     families = _families(path, document, evaluations)
     for suite, candidates in families.items():
         if candidates:
-            suites[suite].kind = candidates[0][0]
+            suites[suite].kind = candidates[0].name
     explained: dict[str, set[str]] = {suite: set() for suite in families}
     for place, row in read_objects(path):
         evaluation, _ = _evaluation(row, document, evaluations, path, place)
@@ -145,16 +146,16 @@ def _add_samples(
         if item not in explained[evaluation.suite]:
             explained[evaluation.suite].add(item)
             plain = {"source": sample.context, "target": "".join(sample.reference[:1]), "answer": sample.output}
-            detail = families[evaluation.suite][0][1].from_sample(sample) if families[evaluation.suite] else plain
+            detail = families[evaluation.suite][0].from_sample(sample) if families[evaluation.suite] else plain
             detail |= {} if by_wug else metadata
         value = bool(score) if evaluation.share and score in (0.0, 1.0) else score
         suites[evaluation.suite].add(Outcome(item, evaluation.metric, value, metadata if by_wug else {}, detail))
 
 
-def _families(path: Path, document: Json, evaluations: Mapping[str, Evaluation]) -> dict[str, list[tuple[str, Any]]]:
+def _families(path: Path, document: Json, evaluations: Mapping[str, Evaluation]) -> dict[str, list[Family]]:
     """The families that the samples of each suite can belong to; an error if a row is there twice."""
     available = families_of_samples()
-    families: dict[str, list[tuple[str, Any]]] = {}
+    families: dict[str, list[Family]] = {}
     seen: dict[str, set[str]] = {name: set() for name in evaluations}
     for place, row in read_objects(path):
         evaluation, name = _evaluation(row, document, evaluations, path, place)
@@ -164,7 +165,7 @@ def _families(path: Path, document: Json, evaluations: Mapping[str, Evaluation])
         seen[name].add(item)
         sample = _sample(row, path, place)
         candidates = families.get(evaluation.suite, available)
-        families[evaluation.suite] = [c for c in candidates if sample.right is not None and fits(c[1], sample)]
+        families[evaluation.suite] = [c for c in candidates if sample.right is not None and fits(c, sample)]
     return families
 
 

@@ -88,18 +88,17 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
 
 def _model_info(result: Result, model: ModelName) -> Json:
     fields = dict(result.signature.fields)
-    traits = registry.traits(model.id.kind)
-    deployment = "externally_managed" if traits.remote else "self_deployed"
+    backend = registry.backend_of(model.id)
+    deployment = "externally_managed" if backend.TRAITS.remote else "self_deployed"
     dtype = fields.get("model", "").rpartition(",")[2] if "," in fields.get("model", "") else None
-    options = registry.attribute("models", model.id.kind, "OPTIONS") or ()
     details = {
         "deployment_type": deployment if model.id.kind in registry.names("models") else "unknown",
-        "model_availability": "open_weights" if traits.on_hub and model.id.name == model.path else "unknown",
+        "model_availability": "open_weights" if backend.TRAITS.on_hub and model.id.name == model.path else "unknown",
         "kind": model.id.kind,
         "fingerprint": model.id.fingerprint,
         "revision": model.revision,
         "dtype": dtype,
-        **{option.name: fields[option.name] for option in options if option.name in fields},
+        **{option.name: fields[option.name] for option in backend.OPTIONS if option.name in fields},
     }
     return {
         "name": result.model,

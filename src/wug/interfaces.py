@@ -1,0 +1,274 @@
+"""What the modules of families, backends and formats offer: every attribute with its type and its default.
+
+A module implements an interface by defining attributes of these names. Those that it leaves out have the default.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib import resources
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+
+from wug.errors import InputError, ModelError
+from wug.types import ChatFormat, FamilyTraits, IdentifiedModel, Outcome, Problem, Result, Suite, Traits
+
+if TYPE_CHECKING:
+    from wug.exchange.export import ExportedRun, ExportOptions, ModelName
+    from wug.exchange.imported import ImportedRun
+    from wug.families.commands import MakeCommand, ScoreCommand
+    from wug.models import Identity, ModelSpec
+    from wug.models.huggingface.loading import HubModel
+    from wug.options import Option
+    from wug.rows import Rows
+    from wug.samples import Sample
+    from wug.tables import Tabular
+    from wug.views.parts import Figure, ItemsView, LinesPart, OptionPage, ViewPart
+    from wug.web.editor import SuiteEditor
+
+Interface = TypeVar("Interface")
+Declared = TypeVar("Declared", Traits, FamilyTraits)
+Rejected: TypeAlias = Mapping[Path, str]
+"""Files with the reason why they are not read; empty for those that are."""
+TableRows: TypeAlias = tuple[Sequence[str], Sequence[Sequence[Any]]]
+"""The names of columns, and rows."""
+
+
+def implemented(interface: type[Interface], *modules: ModuleType, **known: object) -> Interface:
+    """The interface that modules implement; an attribute is that of the first module that defines it."""
+    attributes: dict[str, object] = {}
+    for module in reversed(modules):
+        defined = ((field.name, getattr(module, field.name, None)) for field in fields(interface))  # type: ignore[arg-type]
+        # A package has its imported submodules as attributes, too.
+        attributes |= {name: value for name, value in defined if not isinstance(value, ModuleType | None)}
+    return interface(**{**attributes, **known})
+
+
+def traits_of(module: ModuleType | None, default: Declared) -> Declared:
+    """The traits that a module declares; the default if it declares none, or of another type."""
+    declared = getattr(module, "TRAITS", None)
+    return declared if isinstance(declared, type(default)) else default
+
+
+def submodule(module: ModuleType, name: str) -> ModuleType | None:
+    """The module `name` inside a package; None if there is none."""
+    full_name = f"{module.__name__}.{name}"
+    is_there = hasattr(module, "__path__") and importlib.util.find_spec(full_name) is not None
+    return importlib.import_module(full_name) if is_there else None
+
+
+def title(module: ModuleType) -> str:
+    """The first line of the module's docstring."""
+    return (module.__doc__ or "").strip().split("\n")[0]
+
+
+def _reads_nothing(path: Path, options: Mapping[str, str]) -> list[Suite]:
+    raise InputError("its family does not define read(path, options)", file=path)
+
+
+class SubmissionWriter(Protocol):
+    """Writes results, each with its model, as the submission of a benchmark; yields lines for the user."""
+
+    def __call__(  # noqa: D102
+        self, results: Sequence[tuple[Result, ModelName]], folder: Path, *, collate: bool = False
+    ) -> Iterable[str]: ...
+
+
+class CorrectOutput(Protocol):
+    """The correct output for a source, empty if there is none; with `exception`, exceptional pairs are remapped."""
+
+    def __call__(self, source: str, *, exception: bool = False) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Family:
+    """A type of test, as its package in `families/` declares it."""
+
+    REQUIRED: ClassVar = ("OPTIONS", "recognises", "read", "check")
+    name: str
+    module: ModuleType | None = None
+    """The package, which may have modules `view`, `commands`, `editor` and `imports`."""
+    OPTIONS: Sequence[Option] = ()
+    """Scoring options, given as `-S key=value`."""
+    TRAITS: FamilyTraits = FamilyTraits()  # noqa: RUF009 — frozen
+    recognises: Callable[[Path, str], bool] = lambda path, head: False
+    """Whether a file or folder, with its first characters, belongs to the family."""
+    read: Callable[[Path, Mapping[str, str]], list[Suite]] = _reads_nothing
+    """Its suites, or one error with all problems."""
+    check: Callable[..., list[Problem]] = lambda path, options: []
+    """Every problem, given a file and options, or a file alone; an InputError that it raises is one."""
+    files_in: Callable[[Path, Mapping[str, str]], Rejected] | None = None
+    """The files of a folder that the family knows."""
+    read_back: Callable[[Suite], list[str]] = lambda suite: []
+    """How a file was read, in English."""
+    convert: Callable[[Path, Path, Mapping[str, str]], list[str]] | None = None
+    """Writes a file in the format of another suffix; returns notes about what was lost."""
+    tsv: Callable[[Sequence[Result]], TableRows] | None = None
+    """The table of `--format tsv`."""
+    surprisals: Callable[[Sequence[Result]], TableRows] | None = None
+    """The table of `wug export --what surprisals`."""
+    evaluated_json: Callable[[Result], Mapping[str, Any]] | None = None
+    """The document of `wug export --what suite`."""
+    oracle: CorrectOutput | None = None
+    """The correct output for a source, for the backend `oracle`."""
+    read_answers: Callable[[Path], dict[str, str]] | None = None
+    """The outputs in a file of predictions by source, for the backend `replay`."""
+    export_run: SubmissionWriter | None = None
+    """Writes the submission of a benchmark, for `wug export --to FAMILY`."""
+    to_sample: Callable[[Outcome, Result], Sample] | None = None
+    """An item in the terms of other programs."""
+    from_sample: Callable[[Sample], dict[str, Any]] = lambda sample: {}
+    """The details of the outcomes of imported choices, with `TRAITS.sample_options`."""
+    adopt: Callable[[Path, Path], list[str]] = lambda source, target: []
+    """Copies data that is in no repository, for `wug data get NAME --from FOLDER`; a line for each folder."""
+
+    @classmethod
+    def of(cls, name: str, module: ModuleType) -> Family:
+        """The family that a package implements."""
+        return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, FamilyTraits()))
+
+    @property
+    def title(self) -> str:
+        """The first line of the docstring: the name, and the question that its tests ask."""
+        return "" if self.module is None else title(self.module)
+
+    @property
+    def schema(self) -> str | None:
+        """The JSON Schema of its files, in `schema.json`; None if they are not JSON."""
+        try:
+            return None if self.module is None else (resources.files(self.module) / "schema.json").read_text("utf-8")
+        except (FileNotFoundError, TypeError):  # a module has no files
+            return None
+
+    @property
+    def commands(self) -> FamilyCommands:
+        """The commands of its module `commands`."""
+        return implemented(FamilyCommands, *self._modules("commands"))
+
+    @property
+    def editor(self) -> SuiteEditor | None:
+        """Its module `editor`, which the site's suite editor uses."""
+        return None if self.module is None else cast("SuiteEditor | None", submodule(self.module, "editor"))
+
+    @property
+    def imports(self) -> ResultReader | None:
+        """Its module `imports`, which reads results of its benchmark."""
+        reader = None if self.module is None else submodule(self.module, "imports")
+        return None if reader is None else implemented(ResultReader, reader)
+
+    def view(self, default: ModuleType) -> FamilyView:
+        """The view in its module `view`; `default` has what it leaves out."""
+        return implemented(FamilyView, *self._modules("view"), default)
+
+    def _modules(self, name: str) -> list[ModuleType]:
+        """The module of a name, or the family itself if it has none."""
+        return [] if self.module is None else [submodule(self.module, name) or self.module]
+
+
+@dataclass(frozen=True)
+class FamilyView:
+    """What there is to see of results, in the module `view` of a family."""
+
+    parts: Callable[[Result, Rows], Iterable[ViewPart]]
+    """The parts of a result's page, in reading order."""
+    items: Callable[[Result, Rows], ItemsView]
+    """How its items are shown."""
+    question: Callable[[Result], str] | None = None
+    """The question that the test asks; by default, that of the family's docstring."""
+    example: Callable[[Result, Rows], LinesPart | None] | None = None
+    """An example at the top of the page; by default, the first item."""
+    verdict: Callable[[Result], str] | None = None
+    """The verdict at the top of the page; by default, from the chance level."""
+    across: Callable[[Sequence[Result]], Iterable[Figure]] | None = None
+    """Figures of several models' results."""
+    word_probabilities: Callable[[Result], Iterable[str]] | None = None
+    """Lines of `wug run --print-word-probs`."""
+    OPTION_PAGES: Sequence[OptionPage] = ()
+    """Pages of the site that compare results which differ in one option of the model."""
+
+
+@dataclass(frozen=True)
+class FamilyCommands:
+    """Commands of `wug make` and `wug score`, in the module `commands` of a family."""
+
+    MAKE: Sequence[MakeCommand] = ()
+    SCORE: Sequence[ScoreCommand] = ()
+
+
+def _loads_nothing(spec: ModelSpec) -> IdentifiedModel:
+    raise ModelError(f"{spec}: its backend does not define load(spec)")
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A type of model, as its module or package in `models/` declares it."""
+
+    REQUIRED: ClassVar = ("OPTIONS", "TRAITS", "load")
+    name: str
+    module: ModuleType | None = None
+    OPTIONS: Sequence[Option] = ()
+    """Given as `-M key=value`."""
+    TRAITS: Traits = Traits()  # noqa: RUF009 — frozen
+    load: Callable[[ModelSpec], Any] = _loads_nothing
+    """A model with `score(requests)` or `generate(sources)`; it gets whole lists and owns batching."""
+    identify: Callable[[ModelSpec], Identity | None] = lambda spec: None
+    """The identity from the files alone, without loading; None if the model has to be loaded."""
+    around: Callable[[HubModel, ModelSpec], IdentifiedModel] | None = None
+    """The model around weights that the user has loaded, with `TRAITS.auto_class`."""
+    prefetch: Callable[[ModelSpec], None] = lambda spec: None
+    """Fetches files while another model runs."""
+    chat_format: Callable[[ModelSpec], ChatFormat | None] = lambda spec: None
+    """How its models read a chat before a text, from the tokenizer alone."""
+    wrap: Callable[..., IdentifiedModel] | None = None
+    """The model of a Python function, with `TRAITS.wraps_functions`: `wrap(function, name, version, returns)`."""
+
+    @classmethod
+    def of(cls, name: str, module: ModuleType) -> Backend:
+        """The backend that a module implements."""
+        return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, Traits()))
+
+    @property
+    def title(self) -> str:
+        """The first line of the docstring."""
+        return "" if self.module is None else title(self.module)
+
+
+class TableWriter(Protocol):
+    """The text or the bytes of a table; `raw` leaves out protection from formulas of spreadsheets."""
+
+    def __call__(self, table: Tabular, *, raw: bool = False) -> Iterable[str | bytes]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format of tables: a module in `views/writers/`."""
+
+    write: TableWriter
+    MEDIA_TYPE: str
+    """The media type of downloads."""
+    SUFFIXES: Sequence[str] = ()
+    """Suffixes of files, such as `.csv`."""
+    BINARY: bool = False
+    """Whether files are not text."""
+    require: Callable[[], None] = lambda: None
+    """MissingExtra if packages are not installed."""
+
+
+@dataclass(frozen=True)
+class ResultReader:
+    """A format of results of other programs: a module in `exchange/readers/`, or `imports` of a family."""
+
+    recognises: Callable[[Path, str], bool]
+    read: Callable[[Sequence[Path]], Iterable[ImportedRun]]
+
+
+@dataclass(frozen=True)
+class RunFormat:
+    """A format of other programs that runs are written in: a module in `exchange/writers/`."""
+
+    write: Callable[[Sequence[ExportedRun], Path | None, ExportOptions], Iterable[str]]
+    """Writes runs; yields lines for the user."""
