@@ -41,7 +41,7 @@ ngram 3=1
 \\end\\
 """
 
-WORDS = ["the", "boy", "</s>", "<s>", "<unk>", "girl", "", " ", "\t", "the\u00a0boy", "The", "\u2028"]
+TEXT_WORDS = ["the", "boy", "</s>", "<s>", "<unk>", "girl", "", " ", "\t", "the\u00a0boy", "The", "\u2028"]
 Grams = dict[tuple[str, ...], tuple[float, float]]
 
 
@@ -210,16 +210,16 @@ def test_an_unknown_option_and_a_wrong_value_are_refused(tmp_path: Path) -> None
         load(tmp_path, eos="maybe")
 
 
-WORDS = ["<unk>", "<s>", "</s>", "a", "b", "c"]
+ARPA_WORDS = ["<unk>", "<s>", "</s>", "a", "b", "c"]
 
 
 @st.composite
 def models(draw: st.DrawFn, *, parts: bool) -> Grams:
     """N-grams of up to four words, as log-probability and back-off weight; with `parts`, all parts of them too."""
     values = st.tuples(st.integers(-400, 0), st.integers(-200, 100)).map(lambda pair: (pair[0] / 100, pair[1] / 100))
-    grams: Grams = {(word,): draw(values) for word in WORDS}
+    grams: Grams = {(word,): draw(values) for word in ARPA_WORDS}
     for order in (2, 3, 4):
-        words = st.tuples(*[st.sampled_from(WORDS)] * order)
+        words = st.tuples(*[st.sampled_from(ARPA_WORDS)] * order)
         for found in draw(st.lists(words, max_size=12)):
             spans = [(a, b) for a in range(order) for b in range(a + 2, order + 1)] if parts else [(0, order)]
             for start, stop in spans:
@@ -298,7 +298,7 @@ def test_entropies_and_ranks_follow_the_definition(
     for text, scored in zip(some, model.score(asked), strict=True):
         words = ["<s>", *("<unk>" if word == "wug" else word for word in text.split()), "</s>"]
         for place, (entropy, rank) in enumerate(zip(scored.entropies or (), scored.ranks or (), strict=True), 1):
-            logs = {word: defined(grams, tuple(words[max(0, place - 3) : place]), word) for word in WORDS}
+            logs = {word: defined(grams, tuple(words[max(0, place - 3) : place]), word) for word in ARPA_WORDS}
             total = sum(10**value for value in logs.values())
             shares = [10**value / total for value in logs.values()]
             assert entropy == pytest.approx(-sum(p * math.log(p) for p in shares), abs=1e-7)
@@ -323,7 +323,7 @@ def test_scores_equal_kenlm(tmp_path_factory: pytest.TempPathFactory, grams: Gra
 
 
 @settings(deadline=None)
-@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=6), min_size=1, max_size=8), st.data())
+@given(st.lists(st.lists(st.sampled_from(TEXT_WORDS), max_size=6), min_size=1, max_size=8), st.data())
 def test_texts_of_any_kind_are_scored_together_as_they_are_alone(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], data: st.DataObject
 ) -> None:
