@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wug.errors import InputError
-from wug.train.corpus import TokenRows, TokenStream, corpus_checksum, encode, read_units, sentences
+from wug.train.corpus import TokenRows, corpus_checksum, encode, read_units, sentences
 from wug.train.vocabulary import frequent_words, word_ids
 
 
@@ -44,12 +44,12 @@ def test_a_text_without_words_is_refused(tmp_path: Path) -> None:
 
 
 def test_rows_begin_where_a_sentence_does() -> None:
-    stream = TokenStream.of(np.array([0, 5, 6, 0, 7, 0, 8, 9, 0, 4, 0, 3, 2, 1], dtype=np.uint16), 0)
-    rows = TokenRows(stream, length=3, batch=4, seed=1)
+    ids = np.array([0, 5, 6, 0, 7, 0, 8, 9, 0, 4, 0, 3, 2, 1], dtype=np.uint16)
+    rows = TokenRows(ids, 0, length=3, batch=4, seed=1)
     assert rows.steps_per_epoch == 1
     seen = np.concatenate([rows.starts(step) for step in range(20)])
     assert set(seen) == {0, 3, 5, 8, 10}
-    assert np.array_equal(rows.starts(7), TokenRows(stream, 3, 4, 1).starts(7))
+    assert np.array_equal(rows.starts(7), TokenRows(ids, 0, 3, 4, 1).starts(7))
 
 
 def test_the_vocabulary_has_the_most_frequent_words() -> None:

@@ -43,10 +43,10 @@ def test_every_example_is_in_one_part_unharmed(lengths: list[tuple[int, int]], f
     parts = length_buckets(sources, targets, fewest)
     found = {}
     for part in parts:
-        for source, target in zip(part.sources, part.targets, strict=True):
+        for source, target in zip(*part, strict=True):
             found[int(source[0])] = (int((source != 0).sum()), int((target != 0).sum()))
     assert [found[n + 1] for n in range(len(lengths))] == lengths
-    assert len(parts) == 1 or all(len(part.sources) >= fewest for part in parts)
+    assert len(parts) == 1 or all(len(part[0]) >= fewest for part in parts)
 
 
 def test_examples_are_parted_where_most_padding_is_saved() -> None:

@@ -75,15 +75,6 @@ def test_a_folder_of_another_training_is_refused(tmp_path: Path) -> None:
         TrainingFolder(tmp_path).begin(recipe(seed=7), {"kind": "seq2seq"})
 
 
-def test_a_recipe_of_an_earlier_version_is_recognised(tmp_path: Path) -> None:
-    folder = TrainingFolder(tmp_path)
-    folder.path.mkdir()
-    (folder.path / "recipe.json").write_text('{"batch": 8, "rate": 0.01, "inner": 16, "seed": 0}')
-    folder.refuse_other({"batch_size": 8, "learning_rate": 0.01, "ffn_size": 16})
-    with pytest.raises(ModelError, match="ffn_size = 16, now 32"):
-        folder.refuse_other({"ffn_size": 32})
-
-
 def test_a_loss_that_is_no_number_is_said(tmp_path: Path) -> None:
     taught = task()
     with torch.no_grad():

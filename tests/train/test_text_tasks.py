@@ -16,7 +16,7 @@ from wug.evaluation.opening import open_model
 from wug.models.lstm import load as load_lstm
 from wug.models.spec import ModelSpec
 from wug.train.checkpoint import TrainingFolder, TrainingState
-from wug.train.corpus import TokenRows, TokenStream, encode
+from wug.train.corpus import TokenRows, encode
 from wug.train.options import NetworkSize
 from wug.train.text_models import (
     MASKED_SHARE,
@@ -25,7 +25,6 @@ from wug.train.text_models import (
     LSTMTask,
     MaskedTask,
     TextTask,
-    WordVocabulary,
     block_mask,
 )
 from wug.train.vocabulary import causal_tokenizer, encode_all, masked_tokenizer
@@ -40,7 +39,7 @@ def causal(units: list[str] = UNITS, length: int = 8, shape: NetworkSize = SHAPE
     bos = tokenizer.bos_token_id
     ids = encode(units, lambda texts: encode_all(tokenizer, texts), bos)
     torch.manual_seed(0)
-    rows = TokenRows(TokenStream.of(ids, bos), length, batch=2, seed=0)
+    rows = TokenRows(ids, bos, length, batch=2, seed=0)
     return CausalTask(tokenizer, shape, rows=rows, device="cpu", bfloat16=False)
 
 
@@ -49,7 +48,7 @@ def masked(length: int = 40) -> MaskedTask:
     bos = tokenizer.cls_token_id
     ids = encode(UNITS, lambda texts: encode_all(tokenizer, texts), bos, tokenizer.sep_token_id)
     torch.manual_seed(0)
-    rows = TokenRows(TokenStream.of(ids, bos), length, batch=2, seed=0)
+    rows = TokenRows(ids, bos, length, batch=2, seed=0)
     return MaskedTask(tokenizer, SHAPE, rows=rows, device="cpu", bfloat16=False)
 
 
@@ -57,9 +56,8 @@ def word_lstm(shape: NetworkSize = SHAPE) -> LSTMTask:
     names = ["<eos>", "<unk>", "the", "cat", "sleeps"]
     ids = np.array([0, 2, 3, 4, 0, 2, 1, 4, 0, 2, 3, 4], dtype=np.uint16)
     torch.manual_seed(0)
-    rows = TokenRows(TokenStream.of(ids, 0), 4, batch=2, seed=0)
-    words = WordVocabulary(names, "spaces", lowercase=True)
-    return LSTMTask(words, shape, bos=0, rows=rows, device="cpu", bfloat16=False)
+    rows = TokenRows(ids, 0, 4, batch=2, seed=0)
+    return LSTMTask(names, shape, words="spaces", lowercase=True, rows=rows, device="cpu", bfloat16=False)
 
 
 def test_places_see_their_own_sentence_and_no_later_place() -> None:
@@ -78,7 +76,7 @@ def test_a_row_of_two_sentences_costs_what_the_sentences_cost_alone() -> None:
         with torch.no_grad():
             return float(task.loss({"starts": torch.tensor([0])})) * length
 
-    size, other = (len(causal([unit]).rows.stream.ids) for unit in (one, two))  # with their marks
+    size, other = (len(causal([unit]).rows.ids) for unit in (one, two))  # with their marks
     # Each row ends by foretelling a mark, that of the next sentence or of the end.
     assert nats([one, two], size + other) == pytest.approx(nats([one], size) + nats([two], other), rel=1e-5)
 
@@ -93,7 +91,7 @@ def test_a_row_may_end_where_the_text_does() -> None:
 
 def test_masked_sentences_of_a_row_do_not_see_each_other() -> None:
     task = masked()
-    opening, end = task.bos, task.tokenizer.sep_token_id
+    opening, end = task.rows.bos, task.tokenizer.sep_token_id
     first, other, second = [opening, 40, 41, end], [opening, 50, 51, end], [opening, 60, end]
 
     def states(row: list[int]) -> Any:
@@ -109,10 +107,10 @@ def test_masked_sentences_of_a_row_do_not_see_each_other() -> None:
 
 def test_the_right_share_of_tokens_is_hidden_and_never_a_mark() -> None:
     task = masked()
-    tokens = task.rows_of(torch.from_numpy(np.repeat(task.rows.stream.starts[:6], 50)), 40)
+    tokens = task.rows_of(torch.from_numpy(np.repeat(task.rows.bos_positions[:6], 50)), 40)
     places, wanted, shown = task.hide(tokens)
     assert places.shape == (300, int(MASKED_SHARE * 40))
-    assert not torch.isin(wanted, torch.tensor([task.bos, task.tokenizer.sep_token_id])).any()
+    assert not torch.isin(wanted, torch.tensor([task.rows.bos, task.tokenizer.sep_token_id])).any()
     assert torch.equal(tokens.gather(1, places), wanted)
     untouched = torch.ones_like(tokens, dtype=torch.bool).scatter(1, places, False)
     assert torch.equal(tokens[untouched], shown[untouched])

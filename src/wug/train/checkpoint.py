@@ -25,16 +25,6 @@ _DESCRIPTIONS = {
 }
 
 
-_FORMER_NAMES = {
-    "length": "context_length",
-    "width": "embedding_size",
-    "inner": "ffn_size",
-    "batch": "batch_size",
-    "rate": "learning_rate",
-}
-"""The names of settings in recipes of wug 0.2 and earlier, with their present names."""
-
-
 class _Restorable(Protocol):
     def state(self) -> Mapping[str, object]: ...
     def restore(self, state: Mapping[str, Any]) -> None: ...
@@ -94,11 +84,10 @@ class TrainingFolder:
         if not self.begun:
             return
         try:
-            recipe = dict(json.loads(read_text(self._recipe)))
+            earlier = dict(json.loads(read_text(self._recipe)))
         except (ValueError, TypeError) as error:
             problem = f"cannot be read as JSON ({error}). Delete the folder to start again"
             raise InputError(problem, file=self._recipe) from None
-        earlier = {_FORMER_NAMES.get(key, key): value for key, value in recipe.items()}
         differing = [key for key in config if earlier.get(key) != config[key]]
         if differing:
             differ = "; ".join(

@@ -1,10 +1,10 @@
-"""Training text: sentences, token streams, and rows of tokens that begin at a sentence."""
+"""Training text: sentences, token ids, and rows of tokens that begin at a sentence."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -31,41 +31,33 @@ _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Prof|Gen|Capt|Col|Rev|Hon|[A-Z
 
 
 @dataclass(frozen=True, slots=True)
-class TokenStream:
-    """A corpus as token ids: units one after the other, each preceded by BOS."""
+class TokenRows:
+    """Rows of one length from a corpus, drawn by seed and step."""
 
     ids: Ids
-    starts: npt.NDArray[np.int64]
-    """The positions of the BOS tokens."""
-
-    @classmethod
-    def of(cls, ids: Ids, bos: int) -> TokenStream:
-        """The stream of these ids."""
-        return cls(ids, np.flatnonzero(ids == bos))
-
-
-@dataclass(frozen=True, slots=True)
-class TokenRows:
-    """Rows of one length from a stream, drawn by seed and step."""
-
-    stream: TokenStream
+    """Units one after the other, each preceded by BOS."""
+    bos: int
     length: int
     batch: int
     seed: int
     unit: Unit = "sentence"
     """What the model sees at a time."""
+    bos_positions: npt.NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bos_positions", np.flatnonzero(self.ids == self.bos))
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps that see as many tokens as the stream has."""
-        return max(1, len(self.stream.ids) // (self.length * self.batch))
+        """Steps that see as many tokens as the corpus has."""
+        return max(1, len(self.ids) // (self.length * self.batch))
 
     def starts(self, step: int) -> npt.NDArray[np.int64]:
         """The start positions of the rows of a step, each at the beginning of a unit."""
         epoch, step_in_epoch = divmod(step, self.steps_per_epoch)
         generator = np.random.default_rng([self.seed, epoch, step_in_epoch])
-        n_starts = np.searchsorted(self.stream.starts, len(self.stream.ids) - self.length, side="right")
-        return self.stream.starts[generator.integers(0, n_starts, self.batch)]
+        n_starts = np.searchsorted(self.bos_positions, len(self.ids) - self.length, side="right")
+        return self.bos_positions[generator.integers(0, n_starts, self.batch)]
 
 
 def read_units(paths: Sequence[Path], unit: Unit, seed: int) -> list[str]:

@@ -57,21 +57,16 @@ def read_examples(path: Path) -> Examples:
     return Examples(tuple(sources), tuple(targets))
 
 
-@dataclass(frozen=True, slots=True)
-class LengthBucket:
-    """Examples of similar length: word ids, one row per example, padded with 0."""
-
-    sources: Ints
-    targets: Ints
-
-
 def length_buckets(
     sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], min_size: int
-) -> list[LengthBucket]:
-    """The examples in buckets of similar length, each with at least `min_size` examples unless it is the only one."""
+) -> list[tuple[Ints, Ints]]:
+    """Sources and targets of examples of similar length: word ids, one row per example, padded with 0.
+
+    A bucket has at least `min_size` examples, unless it is the only one.
+    """
     sizes = np.array([(len(source), len(target)) for source, target in zip(sources, targets, strict=True)])
     return [
-        LengthBucket(_padded([sources[index] for index in indices]), _padded([targets[index] for index in indices]))
+        (_padded([sources[index] for index in indices]), _padded([targets[index] for index in indices]))
         for indices in bucket_by_length(sizes, min_size)
     ]
 

@@ -81,7 +81,7 @@ class _Texts:
     def _word_lstm(self, device: str, bfloat16: bool) -> TrainingTask:
         from wug.models import read_words, write_words
         from wug.train.corpus import encode
-        from wug.train.text_models import LSTMTask, WordVocabulary
+        from wug.train.text_models import LSTMTask
         from wug.train.vocabulary import frequent_words, word_ids
 
         training = self._training
@@ -100,8 +100,8 @@ class _Texts:
             return word_ids(texts, mode, names, UNKNOWN, lowercase=lowercase)
 
         rows = self._rows(lambda: encode(self._units, ids_of, bos), bos)
-        vocabulary = WordVocabulary(names, mode, lowercase)
-        return LSTMTask(vocabulary, self._size, bos=bos, rows=rows, device=device, bfloat16=bfloat16)
+        splitting = {"words": mode, "lowercase": lowercase}
+        return LSTMTask(names, self._size, **splitting, rows=rows, device=device, bfloat16=bfloat16)
 
     @cached_property
     def _units(self) -> list[str]:
@@ -113,16 +113,15 @@ class _Texts:
 
     def _rows(self, make: Callable[[], Ids], bos: int) -> TokenRows:
         """Rows of the token ids that `make` returns, if they are not cached."""
-        from wug.train.corpus import TokenRows, TokenStream, cached_ids
+        from wug.train.corpus import TokenRows, cached_ids
 
-        length = self._training.context_length
-        stream = TokenStream.of(cached_ids(self._training.output, make), bos)
-        if len(stream.ids) <= length + 1:
+        length, ids = self._training.context_length, cached_ids(self._training.output, make)
+        if len(ids) <= length + 1:
             raise InputError(
-                f"{len(stream.ids):,} tokens of text are not enough for a row of {length}: use more text, or a smaller "
+                f"{len(ids):,} tokens of text are not enough for a row of {length}: use more text, or a smaller "
                 "--context-length"
             )
-        return TokenRows(stream, length, self._training.batch_size, self._training.seed, self._training.unit)
+        return TokenRows(ids, bos, length, self._training.batch_size, self._training.seed, self._training.unit)
 
 
 class _Examples:
@@ -145,11 +144,10 @@ class _Examples:
 
     def task(self, device: str) -> TrainingTask:
         """The new model with tables of examples."""
-        from wug.train.seq2seq import AttentionLSTMTask, LSTMVariant, T5Task
+        from wug.train.seq2seq import AttentionLSTMTask, T5Task
 
         training = self._training
         batches: dict[str, Any] = {"batch": training.batch_size, "seed": training.seed, "device": device}
         if training.network == "t5":
             return T5Task(self._examples, self._size, **batches)
-        variant = LSTMVariant(**training.values(NETWORK_OPTIONS["lstm"]))
-        return AttentionLSTMTask(self._examples, self._size, variant, **batches)
+        return AttentionLSTMTask(self._examples, self._size, **training.values(NETWORK_OPTIONS["lstm"]), **batches)

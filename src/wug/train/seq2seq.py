@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.models.attention_lstm import SPECIAL as LSTM_SPECIAL
@@ -48,10 +47,9 @@ class _Seq2SeqTask(TrainingTask):
         )
         buckets = length_buckets(sources, targets, batch)
         # On the model's device, so that rows are not copied at every step.
-        arrays = [(torch.from_numpy(bucket.sources), torch.from_numpy(bucket.targets)) for bucket in buckets]
-        self._tables = [(sources.to(device), targets.to(device)) for sources, targets in arrays]
+        self._tables = [tuple(torch.from_numpy(table).to(device) for table in bucket) for bucket in buckets]
         self._device = device
-        self._batches = Batches([len(bucket.sources) for bucket in buckets], batch, seed)
+        self._batches = Batches([len(bucket_sources) for bucket_sources, _ in buckets], batch, seed)
         self.steps_per_epoch = self._batches.steps_per_epoch
 
     def batch(self, step: int) -> Batch:
@@ -88,7 +86,7 @@ def query_share(size: NetworkSize) -> float:
 class T5Task(_Seq2SeqTask):
     """An encoder–decoder of T5's architecture, with relative positions."""
 
-    def __init__(self, examples: Examples, shape: NetworkSize, *, batch: int, seed: int, device: str) -> None:
+    def __init__(self, examples: Examples, shape: NetworkSize, **batches: Any) -> None:
         from transformers import T5Config, T5ForConditionalGeneration
 
         names = vocabulary_of(examples, T5_SPECIAL)
@@ -112,7 +110,7 @@ class T5Task(_Seq2SeqTask):
         self._shared = shape.share_layers
         if shape.share_layers:
             _share_layers(model)
-        super().__init__(model, examples, names, batch=batch, seed=seed, device=device)
+        super().__init__(model, examples, names, **batches)
         self.rate_factors = {
             name: query_share(shape) for name, _ in model.named_parameters() if name.endswith(".q.weight")
         }
@@ -175,49 +173,35 @@ def _share_layers(model: torch.nn.Module) -> None:
                         setattr(getattr(sublayer, attention), name, getattr(getattr(shared, attention), name))
 
 
-def require_even(cells: int) -> None:
-    """Raise InputError for a layer that cannot be split into two directions."""
-    if cells % 2:
-        raise InputError(f"{cells} cells cannot be split into two directions: use an even --ffn-size")
-
-
-@dataclass(frozen=True, slots=True)
-class LSTMVariant:
-    """Choices of an LSTM with attention; see the options of `wug train seq2seq`."""
-
-    attention: str = "general"
-    untied: bool = False
-    start: str = "even"
-
-
 class AttentionLSTMTask(_Seq2SeqTask):
-    """An LSTM encoder–decoder with attention."""
+    """An LSTM encoder–decoder with attention; see the options of `wug train seq2seq`."""
 
     def __init__(
         self,
         examples: Examples,
         shape: NetworkSize,
-        variant: LSTMVariant | None = None,
         *,
-        batch: int,
-        seed: int,
-        device: str,
+        attention: str = "general",
+        untied: bool = False,
+        start: str = "even",
+        **batches: Any,
     ) -> None:
         from wug.models.attention_lstm.network import AttentionLSTM
 
-        variant = variant or LSTMVariant()
-        require_even(shape.ffn_size)
+        if shape.ffn_size % 2:
+            cells = f"{shape.ffn_size} cells cannot be split into two directions"
+            raise InputError(f"{cells}: use an even --ffn-size")
         names = vocabulary_of(examples, LSTM_SPECIAL)
         sizes = AttentionShape(
             vocabulary=len(names),
             layers=shape.layers,
             width=shape.embedding_size,
             hidden=shape.ffn_size,
-            attention=variant.attention,
-            tied=not variant.untied,
+            attention=attention,
+            tied=not untied,
             dropout=shape.dropout,
         )
-        super().__init__(AttentionLSTM(sizes, variant.start), examples, names, batch=batch, seed=seed, device=device)
+        super().__init__(AttentionLSTM(sizes, start), examples, names, **batches)
         self._start = names.index(START)
 
     def loss(self, batch: Batch) -> torch.Tensor:

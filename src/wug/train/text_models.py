@@ -6,7 +6,6 @@ import re
 import tempfile
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,6 @@ class TextTask(TrainingTask):
     def __init__(
         self,
         tokenizer: PreTrainedTokenizerFast,
-        bos: int,
         model: torch.nn.Module,
         *,
         rows: TokenRows,
@@ -40,11 +38,11 @@ class TextTask(TrainingTask):
         import torch
 
         self.tokenizer = tokenizer
-        self.bos, self.rows = bos, rows
+        self.rows = rows
         self.model, self.steps_per_epoch = model.to(device), rows.steps_per_epoch
         self._bfloat16 = bfloat16
         # One more BOS at the end, for the last token of the last row to predict.
-        self._stream = torch.from_numpy(np.append(rows.stream.ids, bos).astype("int32")).to(device)
+        self._stream = torch.from_numpy(np.append(rows.ids, rows.bos).astype("int32")).to(device)
 
     def batch(self, step: int) -> Batch:
         """The start positions of the rows."""
@@ -136,7 +134,7 @@ class CausalTask(TextTask):
         config = LlamaConfig(
             **rotary_sizes(tokenizer, shape), tie_word_embeddings=True, bos_token_id=bos, eos_token_id=bos
         )
-        super().__init__(tokenizer, bos, LlamaForCausalLM(config), **material)
+        super().__init__(tokenizer, LlamaForCausalLM(config), **material)
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per token."""
@@ -144,7 +142,7 @@ class CausalTask(TextTask):
 
         tokens = self.rows_of(batch["starts"], self.rows.length + 1)
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
-        mask = block_mask(inputs, self.bos, causal=True, dtype=self.mask_dtype())
+        mask = block_mask(inputs, self.rows.bos, causal=True, dtype=self.mask_dtype())
         logits = self.model(input_ids=inputs, attention_mask=mask, use_cache=False).logits
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
@@ -176,14 +174,14 @@ class MaskedTask(TextTask):
             sep_token_id=tokenizer.sep_token_id,
             attn_implementation="sdpa",
         )
-        super().__init__(tokenizer, opening, ModernBertForMaskedLM(config), **material)
+        super().__init__(tokenizer, ModernBertForMaskedLM(config), **material)
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per masked token."""
         import torch
 
         tokens = self.rows_of(batch["starts"], self.rows.length)
-        mask = block_mask(tokens, self.bos, causal=False, dtype=self.mask_dtype())
+        mask = block_mask(tokens, self.rows.bos, causal=False, dtype=self.mask_dtype())
         hidden, targets, masked = self.hide(tokens)
         layers = {"full_attention": mask, "sliding_attention": mask}
         states = self.model.model(input_ids=masked, attention_mask=layers).last_hidden_state
@@ -197,7 +195,7 @@ class MaskedTask(TextTask):
 
         # A fixed number per row, so that shapes are constant; special tokens are never chosen.
         chances = torch.rand(tokens.shape, device=tokens.device)
-        is_special = (tokens == self.bos) | (tokens == self.tokenizer.sep_token_id)
+        is_special = (tokens == self.rows.bos) | (tokens == self.tokenizer.sep_token_id)
         positions = chances.masked_fill(is_special, -1.0).topk(int(MASKED_SHARE * tokens.shape[1]), dim=1).indices
         targets = tokens.gather(1, positions)
         draw = torch.rand(targets.shape, device=tokens.device)
@@ -211,16 +209,6 @@ INIT_RANGE = 0.1
 """Embeddings are initialised uniformly in ± this, as in Gulordava et al. (2018)."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordVocabulary:
-    """The vocabulary, and how texts are split into words."""
-
-    names: Sequence[str]
-    mode: str
-    """spaces or punctuation."""
-    lowercase: bool
-
-
 class LSTMTask(TextTask):
     """Predict each word from those before it in its row; `<eos>` precedes every sentence.
 
@@ -231,14 +219,15 @@ class LSTMTask(TextTask):
     capturable = False  # cuDNN takes the whole row in a few launches anyway
 
     def __init__(
-        self, words: WordVocabulary, shape: NetworkSize, *, bos: int, rows: TokenRows, device: str, bfloat16: bool
+        self, vocabulary: Sequence[str], shape: NetworkSize, *, words: str, lowercase: bool, **material: Any
     ) -> None:
         import torch
 
-        self._words, self._shape = words, shape
+        self._vocabulary, self._shape = vocabulary, shape
+        self._splitting = {"lowercase": lowercase, "words": words}
         projection = shape.embedding_size if shape.ffn_size != shape.embedding_size else 0
         model = torch.nn.Module()
-        model.encoder = torch.nn.Embedding(len(words.names), shape.embedding_size)
+        model.encoder = torch.nn.Embedding(len(vocabulary), shape.embedding_size)
         torch.nn.init.uniform_(model.encoder.weight, -INIT_RANGE, INIT_RANGE)
         # Layer by layer: the dropout inside a torch LSTM does not follow the seed of the step on every device.
         model.layers = torch.nn.ModuleList(
@@ -247,10 +236,10 @@ class LSTMTask(TextTask):
             )
             for n in range(shape.layers)
         )
-        model.decoder = torch.nn.Linear(shape.embedding_size, len(words.names))
+        model.decoder = torch.nn.Linear(shape.embedding_size, len(vocabulary))
         torch.nn.init.zeros_(model.decoder.bias)
         model.decoder.weight = model.encoder.weight
-        super().__init__(None, bos, model, rows=rows, device=device, bfloat16=bfloat16)
+        super().__init__(None, model, **material)
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per word."""
@@ -278,11 +267,10 @@ class LSTMTask(TextTask):
             "hidden": shape.ffn_size,
             "projection": shape.embedding_size if shape.ffn_size != shape.embedding_size else None,
             "tied": True,
-            "lowercase": self._words.lowercase,
-            "words": self._words.mode,
+            **self._splitting,
             "training_context": self.rows.unit,
         }
-        save_word_lstm(folder, state, config, self._words.names)
+        save_word_lstm(folder, state, config, self._vocabulary)
 
 
 def _name(tensor: str) -> str:
