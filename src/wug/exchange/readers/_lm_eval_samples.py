@@ -58,21 +58,22 @@ class _Document(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOfSamples:
-    """What a results file says about the samples of a task."""
+class Task:
+    """A task of a results file."""
 
-    delimiter: str = ""
-    """What is between context and option, in words; empty if unknown."""
-    means: Mapping[str, float] = field(default_factory=dict)
-    """The values by metric."""
+    name: str
+    values: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
+    """Value and standard error of each metric, in wug's names."""
     n: int | None = None
-    grouped: tuple[str, ...] = ()
-    """Fields of the documents that are groups, in a file that wug wrote."""
-    judged: tuple[str, ...] = ()
-    """Further metrics that are means of 0s and 1s."""
+    shots: str = ""
+    version: str = ""
+    delimiter: str = ""
+    """In words: `space`, `none`, or as it is; empty if unknown."""
+    higher: Mapping[str, bool] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, str], task: TaskOfSamples) -> None:
+def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, str], task: Task) -> None:
     """Add the outcomes of a file to a suite, and compare their means with the values of the results file.
 
     Args:
@@ -108,14 +109,14 @@ class _Reading:
         suite: ImportedSuite,
         family: Family | None,
         groups: Mapping[str, str],
-        task: TaskOfSamples,
+        task: Task,
     ) -> None:
         self.file = file
         self.suite = suite
         self.family = family
         self.groups = groups
         self.task = task
-        self.judgements = {*JUDGEMENTS, *task.judged}
+        self.judgements = {*JUDGEMENTS, *(task.metadata.get("wug_judged") or ())}
         self.seen: dict[str, set[int]] = {}
         """The numbers of the documents by filter."""
         self.sums: dict[str, tuple[float, int]] = {}
@@ -124,7 +125,7 @@ class _Reading:
 
     def finish(self) -> None:
         """Compare the means with those of the results file, and warn about ties and missing samples."""
-        means, documents = self.task.means, max(map(len, self.seen.values()), default=0)
+        values, documents = self.task.values, max(map(len, self.seen.values()), default=0)
         if not documents:
             raise InputError("the file has no samples", file=self.file.path)
         if self.task.n not in (None, documents):
@@ -132,9 +133,9 @@ class _Reading:
             self.suite.warnings.append(f"samples of {documents:,} of {self.task.n:,} items of {self.file.task}")
         for metric, (total, count) in self.sums.items():
             mean = total / count
-            if metric in means and abs(means[metric] - mean) > 1e-6:
+            if metric in values and abs(values[metric][0] - mean) > 1e-6:
                 raise InputError(
-                    f"{metric} of {self.file.task} is {mean:.6g} over these samples and {means[metric]:.6g} in the "
+                    f"{metric} of {self.file.task} is {mean:.6g} over these samples and {values[metric][0]:.6g} in the "
                     "results file: the files do not belong together, or samples are missing",
                     file=self.file.path,
                 )
@@ -160,8 +161,8 @@ class _Reading:
             if self.family is None
             else self.family.from_sample(sample)
         )
-        own_groups = {name: str(document.doc[name]) for name in self.task.grouped if name in document.doc}
-        groups = {**self.groups, **own_groups}
+        grouped = self.task.metadata.get("wug_groups") or ()
+        groups = {**self.groups, **{name: str(document.doc[name]) for name in grouped if name in document.doc}}
         item = _item(document, self.groups)
         for base, value in document.values.items():
             _verify(base, value, document, path)

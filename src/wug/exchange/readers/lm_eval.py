@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from wug import data, registry
 from wug.errors import InputError
 from wug.exchange.export import portable
 from wug.exchange.imported import Aggregate, ImportedRun, ImportedSuite, estimate
 from wug.exchange.json_files import Json, finite_number, mapping, read_object
-from wug.exchange.readers._lm_eval_samples import SampleFile, TaskOfSamples, metric_name, read_samples
+from wug.exchange.readers._lm_eval_samples import SampleFile, Task, metric_name, read_samples
 from wug.identity import IMPORTED, OVERALL, Group
 
 BEFORE = "lm_eval, before 0.4"
@@ -24,28 +22,6 @@ DATED = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.-]+?)\.jsonl?$")
 NO_METRICS = frozenset({"alias", "name", "sample_len", "samples", "sample_count", " "})
 """Fields of a task that are not metrics."""
 NOT_KNOWN = ("N/A", "", None)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task of a results file."""
-
-    name: str
-    values: Mapping[str, tuple[float, float | None]]
-    """Value and standard error of each metric, in wug's names."""
-    n: int | None
-    shots: str
-    version: str
-    delimiter: str
-    """In words: `space`, `none`, or as it is; empty if unknown."""
-    higher: Mapping[str, bool] = field(default_factory=dict)
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    def of_samples(self) -> TaskOfSamples:
-        """What the samples of the task are read with."""
-        means = {metric: value for metric, (value, _) in self.values.items()}
-        grouped, judged = (tuple(self.metadata.get(name) or ()) for name in ("wug_groups", "wug_judged"))
-        return TaskOfSamples(self.delimiter, means, self.n, grouped, judged)
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -218,8 +194,7 @@ def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[Im
         if task is not None:
             _add_task(suite, task, groups, published is not None)
         if name in by_task:
-            about = TaskOfSamples() if task is None else task.of_samples()
-            read_samples(by_task[name], suite, groups, about)
+            read_samples(by_task[name], suite, groups, task or Task(name))
         else:
             suite.unsampled += 1
     for suite in suites.values():
