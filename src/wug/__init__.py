@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from wug.configuration import config
     from wug.tables import Table as Table
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 __all__ = [
     "compare",

@@ -46,7 +46,7 @@ def format_estimate(result: Result, estimate: Estimate, group: str = "") -> Form
     """An estimate of a result as text: proportions as percentages, other values as numbers; `group` names it."""
     metric = result.metric(estimate.metric)
     share = metric.unit == "share"
-    low, high = finite(estimate.low), finite(estimate.high)
+    low, high = finite_number(estimate.low), finite_number(estimate.high)
     measurable = not share or estimate.value > 0 or is_measurable(result.warnings)
     return FormattedEstimate(
         metric=estimate.metric,
@@ -90,7 +90,7 @@ def plural(number: int, name: str, names: str = "") -> str:
     return f"{number:,} {name if number == 1 else names or name + 's'}"
 
 
-def listed(items: Iterable[object], limit: int = 5) -> str:
+def first_items(items: Iterable[object], limit: int = 5) -> str:
     """The first items, for a message: `1, 2, 3, 4, 5, …`."""
     texts = list(map(str, items))
     return ", ".join([*texts[:limit], *["…"][: len(texts) > limit]])
@@ -108,7 +108,7 @@ def local_time(text: str | None) -> str:
     return local.strftime("%-d %b %Y, %H:%M")
 
 
-def plain(name: str) -> str:
+def spaced_name(name: str) -> str:
     """A name with spaces for underscores."""
     return name.replace("_", " ")
 
@@ -116,7 +116,7 @@ def plain(name: str) -> str:
 def metric_label(metric: str, kind: str) -> str:
     """The name of a metric of a family, as people see it."""
     label = registry.family_traits(kind).metric_label
-    return plain(label(metric) if label else metric)
+    return spaced_name(label(metric) if label else metric)
 
 
 def one_line(text: str) -> str:
@@ -124,7 +124,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split()) or "–"
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Escape control characters, characters that change the writing direction, and surrogates, such as `\x1b`.
 
     Line feeds and tabs stay.
@@ -175,7 +175,7 @@ def bits(value: float) -> str:
     return f"{value:.2f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
-def finite(value: object) -> float | None:
+def finite_number(value: object) -> float | None:
     """`value` if it is a finite number, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

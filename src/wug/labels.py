@@ -59,7 +59,7 @@ def _names(model: str, length: int) -> list[str]:
     return list(dict.fromkeys([base_name, name, *([f"{kind}/{name}"] if kind else []), *with_fingerprint, model]))
 
 
-def distinguishing(results: Sequence[Result]) -> list[str]:
+def distinguishing_options(results: Sequence[Result]) -> list[str]:
     """What tells results of one suite and model apart: the first option in which all differ; empty if there is none."""
     signatures = [dict(result.signature.without("wug", "suite", "model").fields) for result in results]
     for key in signatures[0]:
@@ -68,7 +68,7 @@ def distinguishing(results: Sequence[Result]) -> list[str]:
     return []
 
 
-def labelled(results: Sequence[Result]) -> list[Result]:
+def label_repeats(results: Sequence[Result]) -> list[Result]:
     """The results, with suites named by their options as well if there are several of one suite and model."""
     by_suite: dict[tuple[str, str, str], list[Result]] = {}
     for result in results:
@@ -77,7 +77,7 @@ def labelled(results: Sequence[Result]) -> list[Result]:
         id(result): f"{result.suite} ({label})"
         for group in by_suite.values()
         if len(group) > 1
-        for result, label in zip(group, distinguishing(group), strict=False)
+        for result, label in zip(group, distinguishing_options(group), strict=False)
     }
     return [replace(result, suite=names[id(result)]) if id(result) in names else result for result in results]
 
@@ -89,7 +89,7 @@ def caption(suites: Iterable[str], models: Iterable[str], n: int | None = None) 
     return " · ".join(filter(None, [*parts, "" if n is None else f"n = {n:,}"]))
 
 
-def line(result: Result, names: Mapping[str, str] | None = None) -> str:
+def result_line(result: Result, names: Mapping[str, str] | None = None) -> str:
     """Suite, model and headline of a result; `names` are short names by model id."""
     headline = "" if result.headline is None else f" · {' '.join(filter(None, _cells(result, result.headline)))}"
     state = "" if result.status == "complete" else f" · {result.status}"
@@ -97,7 +97,7 @@ def line(result: Result, names: Mapping[str, str] | None = None) -> str:
     return f"{result.suite} · {model}{headline} · {plural(result.n, 'item')}{state}"
 
 
-def of_suite(suite: Suite) -> str:
+def suite_line(suite: Suite) -> str:
     """Name, family and number of items of a suite."""
     return f"<Suite {suite.name} · {suite.kind} · {plural(len(suite), 'item')}>"
 
@@ -106,7 +106,7 @@ def html(results: Sequence[Result]) -> str:
     """The headlines with their intervals as an HTML table, then incomplete results and warnings."""
     from wug.tables import Display, FormattedTable, RowTable, table_text
 
-    results = labelled(results)
+    results = label_repeats(results)
     names = short_names(result.model for result in results)
     rows = [
         (result.suite, names[result.model], *_cells(result, estimate), f"{estimate.n:,}")

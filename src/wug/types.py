@@ -597,9 +597,9 @@ class Result:
         return declared.get(name, base if base is not None and base.by else None)
 
     def __repr__(self) -> str:
-        from wug.labels import line
+        from wug.labels import result_line
 
-        return f"<Result {line(self)}>"
+        return f"<Result {result_line(self)}>"
 
     def _repr_html_(self) -> str:
         """The headline estimates with their intervals, for a notebook."""

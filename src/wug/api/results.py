@@ -12,7 +12,7 @@ from wug.arguments import members, public
 from wug.configuration import config, default_store
 from wug.errors import InputError, UnknownName
 from wug.files import user_path
-from wug.labels import html, line, short_names
+from wug.labels import html, result_line, short_names
 from wug.results import store as results_store
 from wug.results.average import PoolBy, pool
 from wug.results.records import Run
@@ -69,7 +69,7 @@ class Results(Tabulated, Sequence[Result]):
 
     def __repr__(self) -> str:
         names = short_names(result.model for result in self._results)
-        lines = [f"  {line(result, names)}" for result in self._results[:MAX_SHOWN]]
+        lines = [f"  {result_line(result, names)}" for result in self._results[:MAX_SHOWN]]
         further_line = [f"  and {len(self) - MAX_SHOWN:,} more"] if len(self) > MAX_SHOWN else []
         return "\n".join([f"<Results of {len(self):,}>", *lines, *further_line])
 
@@ -174,7 +174,7 @@ class Results(Tabulated, Sequence[Result]):
 
         style = ChartStyle(width, height, font_size, palette, labels or {})
         figure = choose_figure(style.relabelled(self._results), title)
-        return vega.styled_chart(charts.titled(figure, style.title_characters), style.apply)
+        return vega.styled_chart(charts.titled_chart(figure, style.title_characters), style.apply)
 
 
 @members(public)

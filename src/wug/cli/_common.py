@@ -23,7 +23,7 @@ from wug.configuration import default_store as default_store
 from wug.errors import InputError, WugError
 from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_option, option
 from wug.files import format_of, write_text
-from wug.formatting import visible
+from wug.formatting import escape_controls
 from wug.tables import Tabular, format_named, format_names
 from wug.types import Result
 
@@ -187,24 +187,24 @@ def suggested_command(*words: object, cache: bool = False) -> str:
     context = click.get_current_context(silent=True)
     names = {"store_path": "--store", **({"cache": "--cache"} if cache else {})}
     stores = [part for key in names if context and on_command_line(key) for part in (names[key], context.params[key])]
-    return visible(shlex.join(map(str, ("wug", *words, *stores))))
+    return escape_controls(shlex.join(map(str, ("wug", *words, *stores))))
 
 
 def command_line() -> str:
     """The command as the user wrote it."""
-    return visible(shlex.join(["wug", *sys.argv[1:]]))
+    return escape_controls(shlex.join(["wug", *sys.argv[1:]]))
 
 
 def deliver(results: Sequence[Result], options: ResultOptions, hint: str | None = None) -> None:
     """Print results on stdout, and a hint for people on stderr."""
-    from wug.views.result_tables import broken_down, estimate_table, headline, with_effects
+    from wug.views.result_tables import break_down, estimate_table, headline, with_effects
 
     if options.effects:
         results = [with_effects(result) for result in results]
     if options.summary:
         results = [headline(result) for result in results]
     elif options.by:
-        results = broken_down(results, options.by)
+        results = break_down(results, options.by)
     if options.form == "table":
         from wug.views.terminal import show
 
@@ -217,10 +217,10 @@ def deliver(results: Sequence[Result], options: ResultOptions, hint: str | None 
 
 def deliver_new(results: Sequence[Result], options: ResultOptions, hint: str | None = None) -> None:
     """Print results that were just computed; a wrong --by is a warning, so that they are not lost."""
-    from wug.views.result_tables import broken_down
+    from wug.views.result_tables import break_down
 
     try:
-        broken_down(results, options.by)
+        break_down(results, options.by)
     except WugError as error:
         printing.tell(f"warning: --by: {error}")
         options = replace(options, by=())

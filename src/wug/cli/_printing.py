@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from wug.formatting import visible
+from wug.formatting import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,18 +33,18 @@ def prepare() -> None:
 
 def echo(text: str = "", *, end: str = "\n") -> None:
     """Print text for a person on stdout."""
-    _write(sys.stdout, visible(text) + end)
+    _write(sys.stdout, escape_controls(text) + end)
 
 
 def emit(text: str, *, end: str = "\n") -> None:
     """Print text for other programs on stdout: unaltered, unless that is a terminal."""
-    _write(sys.stdout, (visible(text) if sys.stdout.isatty() else text) + end)
+    _write(sys.stdout, (escape_controls(text) if sys.stdout.isatty() else text) + end)
 
 
 def tell(text: str, **fields: object) -> None:
     """Print a line on stderr; as JSON, with further fields."""
     if not in_json():
-        _write(sys.stderr, visible(text) + "\n")
+        _write(sys.stderr, escape_controls(text) + "\n")
         return
     level, colon, message = text.partition(": ")
     if not colon or level not in ("error", "warning", "failed"):

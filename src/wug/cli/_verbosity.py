@@ -12,7 +12,7 @@ from functools import partial
 import click
 
 from wug.cli import _printing as printing
-from wug.formatting import visible
+from wug.formatting import escape_controls
 
 
 @dataclass(slots=True)
@@ -119,5 +119,5 @@ class _LevelFormatter(logging.Formatter):
     """Lines with the level before them, unless it is INFO, and with visible control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = visible(super().format(record))
+        line = escape_controls(super().format(record))
         return line if record.levelno <= logging.INFO else f"{record.levelname.lower()}: {line}"

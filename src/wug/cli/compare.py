@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -17,10 +19,13 @@ from wug.views import charts
 
 if TYPE_CHECKING:
     import altair
+    from rich.console import Console
 
     from wug.results.comparison import ComparisonSettings
     from wug.results.store import Store
 
+Show: TypeAlias = "Callable[[Console], None]"
+Draw: TypeAlias = "Callable[[], altair.LayerChart | altair.VConcatChart]"
 CHARTS = (".svg", ".png", ".pdf")
 PAGES = (*CHARTS, ".html", ".htm")
 
@@ -50,9 +55,15 @@ class CompareOptions:
         """The format of --format, or of the file."""
         return self.form if self.output is None or common.on_command_line("form") else format_suffixes()[self.suffix]
 
-    def deliver(self, table: Tabular) -> None:
-        """Print or write a table."""
-        common.deliver_table(table, self.table_format, self.output)
+    def deliver(self, table: Callable[[], Tabular], show: Show | None = None, draw: Draw | None = None) -> None:
+        """Print or write a table: by `show` in a terminal, by `draw` as a chart."""
+        if show and self.in_terminal:
+            show(printing.console(width=160))
+        elif draw and self.output is not None and self.suffix in PAGES:
+            charts.save(draw(), self.output)
+            common.say(f"wrote {self.output}")
+        else:
+            common.deliver_table(table(), self.table_format, self.output)
 
 
 @common.with_options(
@@ -148,19 +159,16 @@ def _compare(store: Store, sides: list[list[int]], settings: ComparisonSettings,
     from wug.views.comparison_charts import chart
 
     comparison = compare(store, sides, settings)
-    if options.in_terminal:
-        comparison_view.show(comparison, printing.console(width=160))
-        first = comparison.contrasts[0]
-        if not settings.items and any(contrast.disagreeing for contrast in comparison.contrasts):
-            runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
-            differing = common.suggested_command("compare", *dict.fromkeys(runs), "--items", 10)
-            common.say(f"the items that differ: {differing}")
-    elif options.output is not None and options.suffix in CHARTS:
-        _save(chart(comparison), options.output)
-    elif options.output is not None and options.suffix in PAGES:
+    if options.output is not None and options.suffix in PAGES and options.suffix not in CHARTS:
         common.write_page(store, [run for side in comparison.sides for run in side.runs], comparison, options.output)
-    else:
-        options.deliver(comparison_view.table(comparison))
+        return
+    show, draw = partial(comparison_view.show, comparison), partial(chart, comparison)
+    options.deliver(partial(comparison_view.table, comparison), show, draw)
+    if options.in_terminal and not settings.items and any(contrast.disagreeing for contrast in comparison.contrasts):
+        first = comparison.contrasts[0]
+        runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
+        differing = common.suggested_command("compare", *dict.fromkeys(runs), "--items", 10)
+        common.say(f"the items that differ: {differing}")
 
 
 def _protocols(store: Store, runs: list[int], settings: ComparisonSettings, options: CompareOptions) -> None:
@@ -169,7 +177,8 @@ def _protocols(store: Store, runs: list[int], settings: ComparisonSettings, opti
 
     if options.suffix in PAGES:
         raise click.UsageError("--protocols is a table: write .csv, .md, .tex or .json")
-    options.deliver(protocol_table([(run, result) for run in runs for result in store.results(run)], settings.suites))
+    results = [(run, result) for run in runs for result in store.results(run)]
+    options.deliver(partial(protocol_table, results, settings.suites))
 
 
 def _curve(store: Store, runs: list[int], settings: ComparisonSettings, options: CompareOptions) -> None:
@@ -178,12 +187,10 @@ def _curve(store: Store, runs: list[int], settings: ComparisonSettings, options:
 
     steps = None if options.steps is None else _steps(options.steps)
     curves = learning_curves(store, runs, suites=settings.suites, metrics=settings.metrics, steps=steps)
-    if options.in_terminal:
-        sweeps.show_points(curves, printing.console(width=160))
-    elif options.output is not None and options.suffix in PAGES:
-        _save(charts.stacked([charts.titled(figure) for figure in sweeps.curve_figures(curves)]), options.output)
-    else:
-        options.deliver(sweeps.curve_table(curves))
+    show = partial(sweeps.show_points, curves)
+    options.deliver(
+        partial(sweeps.curve_table, curves), show, lambda: charts.stack_figures(sweeps.curve_figures(curves))
+    )
 
 
 def _sweeps(store: Store, names: tuple[str, ...], settings: ComparisonSettings, options: CompareOptions) -> None:
@@ -193,28 +200,15 @@ def _sweeps(store: Store, names: tuple[str, ...], settings: ComparisonSettings, 
     from wug.views import sweeps
 
     found_sweeps = [find(store.reader, name) for name in names]
-    as_chart = options.output is not None and options.suffix in PAGES
-    if len(found_sweeps) == 1 or as_chart:
+    if len(found_sweeps) == 1 or options.suffix in PAGES:
         curves = sweep_curves(store.reader, found_sweeps, suites=settings.suites, metrics=settings.metrics)
-        if options.output is not None and as_chart:
-            _save(charts.stacked([charts.titled(figure) for figure in sweeps.sweep_figures(curves)]), options.output)
-        elif options.in_terminal:
-            sweeps.show_curves(curves, printing.console(width=160))
-        else:
-            options.deliver(sweeps.curve_table(curves))
+        show, draw = partial(sweeps.show_curves, curves), lambda: charts.stack_figures(sweeps.sweep_figures(curves))
+        options.deliver(partial(sweeps.curve_table, curves), show, draw)
         return
     if len(found_sweeps) > 2:
         raise click.UsageError("--curve compares two sweeps; to draw more, use -o curves.svg")
     compared = compare_sweeps(store, found_sweeps[0], found_sweeps[1], settings)
-    if options.in_terminal:
-        sweeps.show_comparison(compared, printing.console(width=160))
-    else:
-        options.deliver(sweeps.comparison_table(compared))
-
-
-def _save(chart: altair.LayerChart | altair.VConcatChart, output: Path) -> None:
-    charts.save(chart, output)
-    common.say(f"wrote {output}")
+    options.deliver(partial(sweeps.comparison_table, compared), partial(sweeps.show_comparison, compared))
 
 
 def _steps(text: str) -> list[float]:

@@ -187,7 +187,7 @@ def _to_chart(selection: _Selection, what: str | None, output: Path | None, opti
         results = selection.results()
         style = replace(style, labels={**config().labels_for(results), **style.labels})
         figure = choose_figure(style.relabelled(results), options["figure"])
-        charts.save(charts.titled(figure, style.title_characters), output, style.apply)
+        charts.save(charts.titled_chart(figure, style.title_characters), output, style.apply)
     common.say(f"wrote {output}")
 
 

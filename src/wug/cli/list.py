@@ -12,10 +12,10 @@ import click
 from wug import registry
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.formatting import visible
+from wug.formatting import escape_controls
 from wug.options import Option
 from wug.tables import FormattedTable, RowTable, Table
-from wug.views.writers.table import aligned, cut
+from wug.views.writers.table import align_columns, cut_to_width
 
 if TYPE_CHECKING:
     from wug.results.records import Run
@@ -147,13 +147,13 @@ def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> N
 
     if not rows:
         return
-    cells = [[visible(_cell(value)).replace("\n", " ") for value in row.values()] for row in rows]
+    cells = [[escape_controls(_cell(value)).replace("\n", " ") for value in row.values()] for row in rows]
     align = "".join("r" if isinstance(value, int) else "l" for value in rows[0].values())
     lines = [list(rows[0]), *cells] if head else cells
-    before_last = max(map(cell_len, aligned([line[:-1] for line in lines], align[:-1])))
+    before_last = max(map(cell_len, align_columns([line[:-1] for line in lines], align[:-1])))
     width = max(printing.console(width=LINE_COLUMNS).width - len(indent), before_last + MIN_LAST_CELL_COLUMNS)
-    for line in aligned(lines, align):
-        printing.echo(f"{indent}{cut(line, width)}")
+    for line in align_columns(lines, align):
+        printing.echo(f"{indent}{cut_to_width(line, width)}")
 
 
 def _suites(tags: Iterable[str]) -> ListedRows:

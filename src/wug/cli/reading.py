@@ -18,7 +18,7 @@ from wug.files import user_path
 from wug.labels import short_names
 from wug.options import Option, written
 from wug.tables import table_text
-from wug.views.writers.table import aligned
+from wug.views.writers.table import align_columns
 
 if TYPE_CHECKING:
     from wug.api.reading import Reading, ReadingRequest
@@ -210,9 +210,9 @@ def _lines(reading: Reading) -> Iterator[str]:
     from wug.families.reading.view import LEAST_SQUARES
 
     names = short_names(result.model for result in reading.results)
-    yield from aligned(list(reading.summary(names)), "llrrrrrr")
+    yield from align_columns(list(reading.summary(names)), "llrrrrrr")
     if lags := list(reading.lag_summary(names)):
-        yield from ("", *aligned(lags, "llllrrrr"))
+        yield from ("", *align_columns(lags, "llllrrrr"))
         yield f"  {LEAST_SQUARES}"
     models_by_warning: dict[str, list[str]] = {}
     for result in reading.results:

@@ -7,7 +7,7 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.evaluation.user_metrics import MetricFunction
-from wug.labels import of_suite
+from wug.labels import suite_line
 from wug.types import DATA, AdaptableSuite, EvaluatedModel, Outcome, Request, Row, Source, Suite
 
 EMPTY: Mapping[str, str] = {}
@@ -42,7 +42,7 @@ class AnnotatedSuite:
         self.protocol: str | None = getattr(suite, "protocol", None)
         """The protocol that the suite declares."""
 
-    __repr__ = of_suite
+    __repr__ = suite_line
 
     def __len__(self) -> int:
         return len(self.suite)

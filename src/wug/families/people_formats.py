@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families.named_columns import NamedColumns
-from wug.formatting import listed, plural
+from wug.formatting import first_items, plural
 from wug.problems import ProblemList, refuse_errors
 from wug.record_tables import as_number, plain
 
@@ -151,8 +151,9 @@ def _mturk_notices(left: Mapping[str, int], unpublished: Sequence[str]) -> Itera
     if left["rejected"]:
         yield f"{plural(left['rejected'], 'rejected assignment')} left out: add -S status=all to keep them"
     if left["unpublished"]:
-        what = f"{plural(left['unpublished'], 'response')} to {plural(len(unpublished), 'paradigm')}"
-        yield f"{what} outside the published set left out ({listed(unpublished)}): add -S paradigms=all to keep them"
+        responses = f"{plural(left['unpublished'], 'response')} to {plural(len(unpublished), 'paradigm')}"
+        names = first_items(unpublished)
+        yield f"{responses} outside the published set left out ({names}): add -S paradigms=all to keep them"
     if left["checks"]:
         yield f"{left['failed']} of {left['checks']:,} attention checks failed"
     if left["empty"]:

@@ -20,7 +20,7 @@ from wug.families.people_formats import (
     read_turblimp,
 )
 from wug.files import head, max_unpacked_bytes, read_bytes, read_text, repeated
-from wug.formatting import listed, plural
+from wug.formatting import first_items, plural
 from wug.options import Option, read
 from wug.problems import ProblemList, refuse_errors
 from wug.record_tables import Record, RecordTable, plain, read_table
@@ -64,7 +64,7 @@ def read_people(path: Path, options: Mapping[str, str], item: str = "item") -> P
     if reader is None and not named:
         fix = f"-S {item}=COLUMN -S rater=COLUMN with -S correct=COLUMN, or response and label, or rating and condition"
         raise InputError(
-            f"not a known format of responses ({listed(table.header)}): name its columns, {fix}", file=path
+            f"not a known format of responses ({first_items(table.header)}): name its columns, {fix}", file=path
         )
     columns = NamedColumns.of(path, table, values)
     if reader is None and not columns.item:

@@ -11,7 +11,7 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.families.predictions import squeeze
 from wug.families.sampling import limited, of_whole_file, sampled
 from wug.files import checksum, read_lines, user_path
-from wug.labels import of_suite
+from wug.labels import suite_line
 from wug.options import Option
 from wug.types import Generator, Metric, Notice, Row, Source, Suite, text_of
 
@@ -43,7 +43,7 @@ class ItemSuite(Generic[T]):
 
     kind: ClassVar[str]
 
-    __repr__ = of_suite
+    __repr__ = suite_line
 
     def __len__(self) -> int:
         return len(self.items)

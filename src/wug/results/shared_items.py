@@ -7,9 +7,9 @@ from typing import NamedTuple, TypeAlias
 
 from wug import registry
 from wug.errors import InputError
-from wug.formatting import listed
+from wug.formatting import first_items
 from wug.identity import IMPORTED, ModelId
-from wug.labels import distinguishing, labelled
+from wug.labels import distinguishing_options, label_repeats
 from wug.patterns import matches, require_matches
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
@@ -156,7 +156,7 @@ def _matched(
     numbered = [[_numbered(run, versions) for run in side] for side in results]
     names: dict[int, str] = {}
     for run in (run for side in numbered for run in side):
-        labels_of_run = labelled([stored.result for stored in run.values()])
+        labels_of_run = label_repeats([stored.result for stored in run.values()])
         names |= {stored.id: label.suite for stored, label in zip(run.values(), labels_of_run, strict=True)}
     wanted_ids = {stored.id for stored in wanted}
     keys = (key for side in numbered for run in side for key, stored in run.items() if stored.id in wanted_ids)
@@ -172,7 +172,7 @@ def _matched(
         if lacking and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
             single = all(len(results[number]) == 1 for number in lacking)
             unshared.setdefault(_lacking([labels[number] for number in lacking], single=single), []).append(key[1])
-    return shared, [f"left out, since {who}: {listed(suites, LISTED)}" for who, suites in unshared.items()]
+    return shared, [f"left out, since {who}: {first_items(suites, LISTED)}" for who, suites in unshared.items()]
 
 
 def choose_metrics(result: Result, columns: Iterable[Mapping[str, MetricColumn]], patterns: Sequence[str]) -> list[str]:
@@ -238,7 +238,7 @@ def _within_run(loader: ResultLoader, number: int, patterns: Sequence[str]) -> S
             for (kind, suite, _), same_suite in several.items()
         ),
         tuple(_ended_badly([[run]])),
-        tuple(distinguishing([stored.result for stored in longest])),
+        tuple(distinguishing_options([stored.result for stored in longest])),
     )
 
 
@@ -340,7 +340,7 @@ def _options(suites: Sequence[SharedSuite], labels: Sequence[str]) -> list[str]:
                 suites_by_difference.setdefault((key, settings), []).append(suite.name)
     return [
         f"different settings, {'version of wug' if key == 'wug' else key} – {settings} "
-        f"({'every suite' if len(names) == len(suites) else listed(names, LISTED)})"
+        f"({'every suite' if len(names) == len(suites) else first_items(names, LISTED)})"
         for (key, settings), names in suites_by_difference.items()
     ]
 
@@ -351,5 +351,5 @@ def _inventory(sides: Sequence[Sequence[Run]], results: Sequence[Sequence[Sequen
         for run, results_of_run in zip(runs, results_of_side, strict=True):
             complete = [version_of(stored) for stored in results_of_run if stored.result.status == "complete"]
             names = list(dict.fromkeys(f"{suite}@{mark}".removesuffix("@") for _, suite, mark in complete))
-            sentences.append(f"Run {run.id} has {listed(names, LISTED) or 'none'}")
+            sentences.append(f"Run {run.id} has {first_items(names, LISTED) or 'none'}")
     return ". ".join(sentences)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from wug.errors import InputError
 from wug.files import write_bytes
-from wug.formatting import one_line, value_text, visible
+from wug.formatting import escape_controls, one_line, value_text
 from wug.views import chance, vega
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from wug.views.parts import Figure
 
-OTHER = "other"
+OTHER_HEADING = "other"
 """Heading of rows without a group if others have one."""
 MAX_LARGE_POINTS = 600
 """With more points, lines are drawn with small points."""
@@ -120,18 +120,18 @@ def intervals(
     base = alt.Chart(alt.Data(values=[_datum(point) for point in points])).encode(
         y=vega.row_axis(rows), tooltip=vega.value_tooltip(*tooltips, title=title, share=share)
     )
-    choice = vega.choice("series", title)
+    choice = vega.series_selection("series", title)
     if has_series:
         base = base.encode(
             yOffset=alt.YOffset("series:N", sort=None, scale=alt.Scale(domain=series)),
-            color=alt.Color("series:N", **vega.named(series)),
+            color=alt.Color("series:N", **vega.series_scale(series)),
         ).transform_filter(choice.test)
     line = base.mark_rule(style="interval").encode(
         x=alt.X("low:Q", title=title, **values), x2=alt.X2("high:Q", title=title)
     )
     dot = base.mark_point(style="dot").encode(x=alt.X("value:Q", title=title, **values))
     if has_series:
-        dot = dot.encode(shape=alt.Shape("series:N", **vega.shaped(series)))
+        dot = dot.encode(shape=alt.Shape("series:N", **vega.shape_scale(series)))
     step = 10 + 13 * len(series) if has_series else vega.row_height_px(rows)
     chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
     chance.put_behind(chart, chance.by_row({row_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
@@ -160,7 +160,9 @@ def curves(
     alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     has_series = len(series) > 1
-    scale = vega.solid(vega.named(series)) if has_series else {**vega.named(series), "legend": None}
+    scale = (
+        vega.opaque_legend(vega.series_scale(series)) if has_series else {**vega.series_scale(series), "legend": None}
+    )
     tooltips = [
         *([alt.Tooltip("series:N", title="of")] if has_series else []),
         alt.Tooltip("x:Q", title=x, format="~g"),
@@ -173,7 +175,7 @@ def curves(
         color=alt.Color("series:N", **scale),
         tooltip=vega.value_tooltip(*tooltips, title=title, share=share),
     )
-    choice = vega.choice("series", x)
+    choice = vega.series_selection("series", x)
     if has_series:
         base = base.transform_filter(choice.test)
     y = alt.Y("value:Q", title=title, **vega.value_axis(share))
@@ -195,8 +197,8 @@ def curves(
             opacity=alt.condition(has_selection, alt.value(1), alt.value(0.5)),
         )
     elif has_series:
-        dot = dot.encode(shape=alt.Shape("series:N", **vega.shaped(series)))
-        line = line.encode(strokeDash=alt.StrokeDash("series:N", **vega.dashed(series)))
+        dot = dot.encode(shape=alt.Shape("series:N", **vega.shape_scale(series)))
+        line = line.encode(strokeDash=alt.StrokeDash("series:N", **vega.dash_scale(series)))
     layers = [spread.encode(**ends), line, dot, *([_peak_label(peak, x, share)] if peak else [])]
     chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=300)
     chance.put_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
@@ -215,10 +217,10 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
     """
     alt = vega.altair()
     series = list(dict.fromkeys(bar.series for bar in bins))
-    edges = [rounded(edge) for edge in sorted({edge for bar in bins for edge in (bar.low, bar.high)})]
+    edges = [round_value(edge) for edge in sorted({edge for bar in bins for edge in (bar.low, bar.high)})]
     edges = edges if len(edges) > 1 else [-1.0, 1.0]
     counts = vega.whole_ticks(0, max((bar.count for bar in bins), default=0))
-    data = [{"low": rounded(b.low), "high": rounded(b.high), "count": b.count, "series": b.series} for b in bins]
+    data = [{**asdict(bar), "low": round_value(bar.low), "high": round_value(bar.high)} for bar in bins]
     base = alt.Chart(alt.Data(values=data)).encode(
         x=alt.X(
             "low:Q",
@@ -228,7 +230,7 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
         ),
         y=alt.Y("count:Q", title=what, stack=None, axis=alt.Axis(values=counts, format=",d")),
         y2=alt.datum(0),
-        color=alt.Color("series:N", **vega.coloured(series, colours)),
+        color=alt.Color("series:N", **vega.palette_scale(series, colours)),
         tooltip=[
             alt.Tooltip("low:Q", title="from", format="~g"),
             alt.Tooltip("high:Q", title="to", format="~g"),
@@ -247,7 +249,7 @@ def scatter(dots: Sequence[ScatterPoint], *, x: str, y: str, colours: Mapping[st
     """One dot per pair of numbers; `colours` are positions in the palette."""
     alt = vega.altair()
     series = [name for name in colours if any(dot.series == name for dot in dots)]
-    data = [{"name": dot.name, "x": rounded(dot.x), "y": rounded(dot.y), "series": dot.series} for dot in dots]
+    data = [{"name": dot.name, "x": round_value(dot.x), "y": round_value(dot.y), "series": dot.series} for dot in dots]
     scale = alt.Scale(zero=False, nice=True)
     points = (
         alt.Chart(alt.Data(values=data))
@@ -255,7 +257,7 @@ def scatter(dots: Sequence[ScatterPoint], *, x: str, y: str, colours: Mapping[st
         .encode(
             x=alt.X("x:Q", title=x, scale=scale),
             y=alt.Y("y:Q", title=y, scale=scale),
-            color=alt.Color("series:N", **vega.coloured(series, colours)),
+            color=alt.Color("series:N", **vega.palette_scale(series, colours)),
             tooltip=[
                 alt.Tooltip("name:N", title="of"),
                 alt.Tooltip("x:Q", title=x, format="~g"),
@@ -277,7 +279,7 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
             "name": part.row,
             "series": part.series,
             "place": series.index(part.series),
-            "value": rounded(part.value),
+            "value": round_value(part.value),
             "count": part.n,
         }
         for part in parts
@@ -289,7 +291,7 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
             y=vega.row_axis(rows),
             x=alt.X("value:Q", title=title, stack="zero", **vega.value_axis(share=True)),
             order=alt.Order("place:Q"),
-            color=alt.Color("series:N", **vega.coloured(series, colours)),
+            color=alt.Color("series:N", **vega.palette_scale(series, colours)),
             tooltip=[
                 alt.Tooltip("name:N", title="of"),
                 alt.Tooltip("series:N", title="which are"),
@@ -301,7 +303,7 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
     return alt.layer(bars).properties(width=vega.WIDTH_PX, height=vega.row_height_px(rows) * len(rows))
 
 
-def titled(figure: Figure, room: float = 1.0) -> altair.LayerChart:
+def titled_chart(figure: Figure, room: float = 1.0) -> altair.LayerChart:
     """The chart of a figure for a file, with a title that says what it shows; `room` is the width of its lines."""
     chart: altair.LayerChart = figure.chart.properties(title=title(figure.title, figure.about, figure.note, room=room))
     return chart
@@ -310,17 +312,22 @@ def titled(figure: Figure, room: float = 1.0) -> altair.LayerChart:
 def title(text: str, *about: str, room: float = 1.0) -> dict[str, list[str]]:
     """The title of a chart, and lines below it that say what it shows."""
     width = max(20, int(MAX_TITLE_CHARACTERS * room))
-    heading, *subtitles = (textwrap.wrap(visible(part), width) for part in (text, *about))
+    heading, *subtitles = (textwrap.wrap(escape_controls(part), width) for part in (text, *about))
     return {"text": heading, "subtitle": [*itertools.chain(*subtitles)]}
 
 
-def stacked(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
+def stack_charts(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
     """Charts below each other, each with its own scale."""
     alt = vega.altair()
     copies = [panel.copy(deep=False) for panel in panels]
     for panel in copies:
         panel.usermeta = alt.Undefined  # which a panel cannot have
     return alt.vconcat(*copies).resolve_scale(x="independent", y="independent")
+
+
+def stack_figures(figures: Iterable[Figure]) -> altair.VConcatChart:
+    """The charts of figures below each other, each with its title."""
+    return stack_charts([titled_chart(figure) for figure in figures])
 
 
 def require(path: Path | None = None) -> None:
@@ -348,27 +355,27 @@ def _datum(point: Point) -> dict[str, Any]:
         "row": row_key(point.group, point.row),
         "name": point.row,
         "series": point.series,
-        "value": rounded(point.value),
-        "low": rounded(point.low),
-        "high": rounded(point.high),
+        "value": round_value(point.value),
+        "low": round_value(point.low),
+        "high": round_value(point.high),
         "n": point.n,
         **({"about": point.about} if point.about else {}),
     }
 
 
-def rounded(value: float | None) -> float | None:
+def round_value(value: float | None) -> float | None:
     """`value` rounded to five significant figures; None if it is not finite."""
     return float(f"{value:.5g}") if value is not None and math.isfinite(value) else None
 
 
 def _curve_datum(point: LinePoint, at: float) -> dict[str, Any]:
     return {
-        "x": rounded(point.x),
+        "x": round_value(point.x),
         "at": round(at, 6),
         "series": point.series,
-        "value": rounded(point.value),
-        "low": rounded(point.low),
-        "high": rounded(point.high),
+        "value": round_value(point.value),
+        "low": round_value(point.low),
+        "high": round_value(point.high),
         "n": point.n,
         **({"run": point.run} if point.run else {}),
     }
@@ -406,10 +413,11 @@ def _peak_label(peak: LinePoint, x: str, share: bool) -> Any:
 
 
 def _under_headings(points: Sequence[_Row]) -> list[_Row]:
-    """The rows, those without a heading last and under `OTHER`."""
+    """The rows, those without a heading last and under `OTHER_HEADING`."""
     if not any(point.group for point in points):
         return list(points)
-    return sorted((point._replace(group=point.group or OTHER) for point in points), key=lambda p: p.group == OTHER)
+    grouped_points = (point._replace(group=point.group or OTHER_HEADING) for point in points)
+    return sorted(grouped_points, key=lambda point: point.group == OTHER_HEADING)
 
 
 def _rows(points: Sequence[Point] | Sequence[StackedBar]) -> list[str]:

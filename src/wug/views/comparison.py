@@ -351,12 +351,12 @@ def _disagreement_lines(contrast: Contrast) -> Iterator[str]:
     limit_note = f"; {listed_count} of them{order_note}" if listed_count < contrast.disagreeing else ""
     yield f"{about}: {contrast.disagreeing:,} items differ{limit_note}"
     for disagreement in contrast.disagreements:
-        yield f"  {disagreement.item}  {differing(disagreement, contrast)}"
+        yield f"  {disagreement.item}  {disagreement_text(disagreement, contrast)}"
         for label, text in explanations(disagreement, contrast):
             yield f"      {label}  {text}" if label else f"      {text}"
 
 
-def differing(disagreement: Disagreement, contrast: Contrast) -> str:
+def disagreement_text(disagreement: Disagreement, contrast: Contrast) -> str:
     """How an item differs: `only B right`, or both values."""
     a, b = contrast.first.label, contrast.second.label
     if contrast.share and {disagreement.first, disagreement.second} == {0.0, 1.0}:

@@ -24,7 +24,7 @@ def chart(comparison: RunComparison) -> altair.VConcatChart:
     if not drawn_figures:
         raise InputError("there is no difference to draw")
     about = dict.fromkeys(line for figure in drawn_figures for line in (figure.about, figure.note))
-    panels: altair.VConcatChart = charts.stacked([figure.chart for figure in drawn_figures]).properties(
+    panels: altair.VConcatChart = charts.stack_charts([figure.chart for figure in drawn_figures]).properties(
         title=charts.title("Differences between models", *about)
     )
     return panels

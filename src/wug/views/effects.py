@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wug.formatting import FormattedEstimate, bits, finite, format_estimate, metric_label, number
+from wug.formatting import FormattedEstimate, bits, finite_number, format_estimate, metric_label, number
 from wug.rows import Filter, Rows
 from wug.types import Metric, Result
 from wug.views import charts, vega
@@ -85,7 +85,7 @@ def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
         (row.outcome, derivation.value(row.outcome.detail))
         for row in rows.each(Filter(derivation.metric), keys=(derivation.plus, derivation.minus))
     )
-    return [(o.item, value) for o, value in effects if o.value is not None and finite(value) is not None]
+    return [(o.item, value) for o, value in effects if o.value is not None and finite_number(value) is not None]
 
 
 def _draw(effects: list[Effect]) -> altair.LayerChart:
@@ -94,7 +94,7 @@ def _draw(effects: list[Effect]) -> altair.LayerChart:
     chart = charts.intervals(points, title="bits, positive in the predicted direction", zero=True)
     keys = [charts.row_key("", dot.row) for dot in points]
     items = [
-        {"row": key, "item": item, "value": charts.rounded(value)}
+        {"row": key, "item": item, "value": charts.round_value(value)}
         for key, (_, item_values) in zip(keys, effects, strict=True)
         for item, value in item_values
     ]

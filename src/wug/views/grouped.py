@@ -16,8 +16,8 @@ from wug.formatting import (
     is_measurable,
     metric_label,
     other_estimates,
-    plain,
     plural,
+    spaced_name,
     value_text,
 )
 from wug.identity import Group
@@ -162,7 +162,7 @@ def field_figures(
     point: Callable[..., charts.Point] = point,
 ) -> Iterator[Figure]:
     """A metric by group: small fields in one chart, each large field in a separate one."""
-    ordered = [(plain(name), best_first(rows)) for name, rows in fields.items()]
+    ordered = [(spaced_name(name), best_first(rows)) for name, rows in fields.items()]
     small_fields = [(name, rows) for name, rows in ordered if len(rows) <= MAX_SHARED_VALUES]
     if small_fields:
         points = [
@@ -297,20 +297,19 @@ def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
         ]
         yield dots(
             f"groups-{index}",
-            f"{metric_label(metric, result.kind).capitalize()} by {plain(field)}",
+            f"{metric_label(metric, result.kind).capitalize()} by {spaced_name(field)}",
             points,
             note=f"{interval_note(result, metric)}{chance_note(point.chance for point in points)}",
             value=metric_label(metric, result.kind),
-            row=plain(field),
+            row=spaced_name(field),
             share=result.metric(metric).unit == "share",
         )
 
 
 def facts(result: Result) -> dict[str, Any]:
     """The metadata of the suite, without empty values."""
-    return {
-        plain(key): value for key, value in result.meta.items() if key != DATA and value not in (None, "", [], (), {})
-    }
+    values = {key: value for key, value in result.meta.items() if key != DATA}
+    return {spaced_name(key): value for key, value in values.items() if value not in (None, "", [], (), {})}
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:

@@ -11,7 +11,7 @@ from wug.types import Result
 from wug.views.chance import result_chance
 from wug.views.family_views import view_of
 from wug.views.parts import ItemsView, LabelledText, LinesPart
-from wug.views.text_display import unmarked
+from wug.views.text_display import single_piece
 
 MAX_EXAMPLE_LINES = 4
 HALF = 0.5
@@ -79,5 +79,5 @@ def _first_item(rows: Rows, items: ItemsView) -> LinesPart | None:
                 text_lines = [line for line in part.lines if line.side is None]
                 return LinesPart(tuple(text_lines[:MAX_EXAMPLE_LINES]), part.symbols)
         if item.sentence:
-            return LinesPart((LabelledText(items.noun, unmarked(item.sentence)),))
+            return LinesPart((LabelledText(items.noun, single_piece(item.sentence)),))
     return None

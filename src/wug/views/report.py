@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.errors import InputError
 from wug.formatting import FormattedEstimate, headline_estimate, headlines, plural
-from wug.labels import caption, labelled, short_names
+from wug.labels import caption, label_repeats, short_names
 from wug.results.queries import rows_of
 from wug.rows import Rows
 from wug.types import Result, phenomenon_of
@@ -113,7 +113,7 @@ def render(
     """The page about results and their comparison, as HTML; with a lead, the results may be empty."""
     if not reports and lead is None:
         raise InputError("there is nothing to report. Give one or more runs")
-    labelled_results = labelled([report.result for report in reports])
+    labelled_results = label_repeats([report.result for report in reports])
     entries = _entries(
         [report._replace(result=result) for report, result in zip(reports, labelled_results, strict=True)]
     )

@@ -57,7 +57,7 @@ def default_field(result: Result) -> str | None:
     return next((name for name in (*preferred_fields, *small_fields) if name in small_fields), None)
 
 
-def broken_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
+def break_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
     """The results with their estimates over all items and over the groups of some fields."""
     known_fields = {Group.parse(estimate.group).field for result in results for estimate in result.estimates} - {
         OVERALL

@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from wug import registry
-from wug.formatting import metric_label, percent, plural, visible
+from wug.formatting import escape_controls, metric_label, percent, plural
 from wug.identity import Group as ResultGroup
-from wug.labels import labelled, short_names
+from wug.labels import label_repeats, short_names
 from wug.tables import FormattedTable
 from wug.types import Estimate, Result, Signature
 from wug.views.provenance import dataset_line
@@ -24,7 +24,7 @@ from wug.views.result_tables import fields as fields_of
 
 MIN_TABLE_RESULTS = 4
 """Results from which on they are printed in one table."""
-WARNED = " !"
+WARNING_MARK = " !"
 """The mark of a value whose result has warnings."""
 MAX_BROKEN_DOWN_METRICS = 2
 """With more metrics, only the first is broken down by group."""
@@ -36,7 +36,7 @@ class SafeConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """The segments of a renderable; control segments come from rich itself."""
         for piece in super().render(renderable, options):
-            yield piece if piece.control else Segment(visible(piece.text), piece.style)
+            yield piece if piece.control else Segment(escape_controls(piece.text), piece.style)
 
 
 def show(results: Sequence[Result], console: Console, by: Sequence[str] | None = None) -> None:
@@ -45,7 +45,7 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
     With `by`, results are printed one after the other with these breakdowns; without it, each of a few results is
     broken down by its default field.
     """
-    results = labelled(results)
+    results = label_repeats(results)
     if len(results) < MIN_TABLE_RESULTS or by:
         names = short_names(result.model for result in results)
         for result in results:
@@ -59,7 +59,7 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
     if results_with_warnings:
         count = sum(len(result.warnings) for result in results_with_warnings)
         text = f"{plural(count, 'warning')} about {len(results_with_warnings)} of {len(results)} results"
-        console.print(Text(f"\n{WARNED.strip()} {text}", style="yellow"))
+        console.print(Text(f"\n{WARNING_MARK.strip()} {text}", style="yellow"))
         for result in results_with_warnings:
             for warning in result.warnings:
                 console.print(Text(f"  {result.suite}: {warning}", style="yellow"))
@@ -120,6 +120,7 @@ def overview(results: Sequence[Result]) -> Table:
     table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     names = short_names(result.model for result in results)
     has_models, has_warnings = len(names) > 1, any(result.warnings for result in results)
+    space = " " * len(WARNING_MARK) * has_warnings
     for name in ("suite", *(["model"] if has_models else []), "metric"):
         table.add_column(name, overflow="fold")
     for name in ("value", "95% interval", "n"):
@@ -136,7 +137,7 @@ def overview(results: Sequence[Result]) -> Table:
                 escape(result.suite) if is_first else "",
                 *(model if is_first else [""] * len(model)),
                 escape(metric_label(estimate.metric, result.kind)),
-                f"[bold]{value}[/][yellow]{WARNED if result.warnings else ' ' * len(WARNED) * has_warnings}[/]",
+                f"[bold]{value}[/][yellow]{WARNING_MARK if result.warnings else space}[/]",
                 escape(interval),
                 f"{estimate.n:,}",
             )

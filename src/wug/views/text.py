@@ -12,7 +12,7 @@ from itertools import pairwise
 from rich.cells import cell_len, set_cell_size
 
 from wug import registry
-from wug.formatting import metric_label, visible
+from wug.formatting import escape_controls, metric_label
 from wug.results.queries import rows_of
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.tables import Display, FormattedTable, RowTable
@@ -31,7 +31,7 @@ from wug.views.parts import (
     ViewPart,
 )
 from wug.views.text_display import Piece, Pieces
-from wug.views.writers.table import aligned
+from wug.views.writers.table import align_columns
 
 MAX_TABLE_COLUMNS = 120
 """Width of a table in columns; the cells of a wider one are printed below each other."""
@@ -79,7 +79,7 @@ def part_lines(part: ViewPart) -> Iterator[str]:
         case TextPart(text):
             yield _flat(text)
         case CodePart(text):
-            yield from visible(text).splitlines()
+            yield from escape_controls(text).splitlines()
         case LinesPart(lines):
             labels = [_flat(line.label) for line in lines]
             label_columns = max(map(cell_len, labels), default=0)
@@ -117,7 +117,7 @@ def _table(table: TablePart) -> Iterator[str]:
     rows = [[*map(_cell, row.cells)] for _, group in table.groups for row in group]
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=False)]
     if sum(widths) + 2 * len(widths) <= MAX_TABLE_COLUMNS:
-        yield from aligned([heads, *rows], "l" * len(heads))
+        yield from align_columns([heads, *rows], "l" * len(heads))
         return
     indent = max(map(cell_len, heads[1:]), default=0)
     for first_cell, *other_cells in rows:
@@ -167,10 +167,10 @@ def _value_text(value: object) -> str:
 
 
 def _flat(text: str) -> str:
-    return visible(text).replace("\n", "\\n")
+    return escape_controls(text).replace("\n", "\\n")
 
 
-def failing(result: Result) -> Iterator[FailingItem]:
+def failing_items(result: Result) -> Iterator[FailingItem]:
     """The failing items of a result; an item is repeated for metrics with different details."""
     rows = rows_of(result)
     items = items_of(result, rows)
@@ -219,7 +219,7 @@ def failing_lines(results: Sequence[Result]) -> Iterator[str]:
     """The failing items as lines of text, or one line if there are none."""
     for result in results:
         has_no_failures = True
-        for item in failing(result):
+        for item in failing_items(result):
             has_no_failures = False
             yield item.head(result.kind)
             yield from (f"    {line}" for line in item.text)
@@ -229,7 +229,7 @@ def failing_lines(results: Sequence[Result]) -> Iterator[str]:
 
 def failing_table(results: Sequence[Result]) -> RowTable:
     """One row per failing item and reason."""
-    items = [item for result in results for item in failing(result)]
+    items = [item for result in results for item in failing_items(result)]
     rows = [
         (item.suite, item.model, item.item, ", ".join(item.metrics), item.note, "\n".join(item.text)) for item in items
     ]

@@ -48,19 +48,20 @@ class DirectionRun(NamedTuple):
 Pieces = tuple[Piece, ...]
 
 
-def marked(first: str, second: str) -> tuple[Pieces, Pieces]:
+def mark_differences(first: str, second: str) -> tuple[Pieces, Pieces]:
     """Both texts, split where they differ; whitespace is ignored."""
-    first_words, second_words = _split_words(shortened(first)), _split_words(shortened(second))
-    first_differs, second_differs = differing([word for word, _ in first_words], [word for word, _ in second_words])
+    first_words, second_words = _split_words(shorten_text(first)), _split_words(shorten_text(second))
+    sides = ([word for word, _ in words] for words in (first_words, second_words))
+    first_differs, second_differs = word_differences(*sides)
     return _as_pieces(first_words, first_differs), _as_pieces(second_words, second_differs)
 
 
-def unmarked(text: str) -> Pieces:
+def single_piece(text: str) -> Pieces:
     """A text as one piece."""
-    return (Piece(shortened(text)),) if text else ()
+    return (Piece(shorten_text(text)),) if text else ()
 
 
-def differing(first_words: Sequence[str], second_words: Sequence[str]) -> tuple[list[bool], list[bool]]:
+def word_differences(first_words: Sequence[str], second_words: Sequence[str]) -> tuple[list[bool], list[bool]]:
     """Which words of two lists differ."""
     shorter = min(len(first_words), len(second_words))
     prefix = next((index for index in range(shorter) if first_words[index] != second_words[index]), shorter)
@@ -87,11 +88,11 @@ def direction_of(pieces: Sequence[Piece]) -> Direction:
 
 def runs_of(pieces: Sequence[Piece]) -> list[tuple[Direction, Sequence[Piece]]]:
     """Pieces grouped by writing direction, since boxes are not reordered by the browser."""
-    direction_runs = runs([piece.text for piece in pieces])
-    return [(run.direction, pieces[run.positions.start : run.positions.stop]) for run in direction_runs]
+    spans = direction_runs([piece.text for piece in pieces])
+    return [(run.direction, pieces[run.positions.start : run.positions.stop]) for run in spans]
 
 
-def shortened(text: str) -> str:
+def shorten_text(text: str) -> str:
     """A text of at most MAX_TEXT_CHARACTERS."""
     return text if len(text) <= MAX_TEXT_CHARACTERS else f"{text[:MAX_TEXT_CHARACTERS]} …"
 
@@ -155,7 +156,7 @@ def direction(text: str) -> Direction:
     return next((_STRONG[kind] for kind in map(unicodedata.bidirectional, text) if kind in _STRONG), "ltr")
 
 
-def runs(texts: Sequence[str]) -> list[DirectionRun]:
+def direction_runs(texts: Sequence[str]) -> list[DirectionRun]:
     """Texts grouped by writing direction; punctuation goes with the letters around it."""
     base = direction(" ".join(texts))
     directions = [_text_direction(text) for text in texts]
@@ -164,14 +165,14 @@ def runs(texts: Sequence[str]) -> list[DirectionRun]:
         next_direction = next((direction for direction in directions[index + 1 :] if direction is not None), None)
         neutral = resolved_directions[-1] if resolved_directions and resolved_directions[-1] == next_direction else base
         resolved_directions.append(text_direction or neutral)
-    direction_runs: list[DirectionRun] = []
+    spans: list[DirectionRun] = []
     for run_direction, indices in groupby(range(len(texts)), key=resolved_directions.__getitem__):
         positions = list(indices)
-        direction_runs.append(DirectionRun(run_direction, range(positions[0], positions[-1] + 1)))
-    return direction_runs
+        spans.append(DirectionRun(run_direction, range(positions[0], positions[-1] + 1)))
+    return spans
 
 
-def joining(texts: Sequence[str], continues_word: Sequence[bool]) -> list[str]:
+def join_letters(texts: Sequence[str], continues_word: Sequence[bool]) -> list[str]:
     """Texts whose letters keep their form inside a word; `together` marks those that continue a word.
 
     An Arabic letter at the end of a separate box would have its final form in the middle of a word.

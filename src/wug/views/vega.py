@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.errors import MissingExtra, needs_extra
-from wug.formatting import visible
+from wug.formatting import escape_controls
 
 if TYPE_CHECKING:
     import altair as alt
@@ -97,7 +97,7 @@ def styled_chart(
 def unstyled_spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     """The specification of a chart without styles, which takes longest to compute."""
     # Altair checked each part when it was made; checking the whole again takes most of the time.
-    raw_spec: dict[str, Any] = drawable(chart.to_dict(validate=False))
+    raw_spec: dict[str, Any] = without_controls(chart.to_dict(validate=False))
     return raw_spec
 
 
@@ -126,13 +126,13 @@ def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def drawable(value: Any) -> Any:
+def without_controls(value: Any) -> Any:
     """A specification without control characters, at which vl_convert aborts."""
     if isinstance(value, str):
-        return visible(value)
+        return escape_controls(value)
     if isinstance(value, dict):
-        return {key: drawable(entry) for key, entry in value.items()}
-    return [drawable(entry) for entry in value] if isinstance(value, list) else value
+        return {key: without_controls(entry) for key, entry in value.items()}
+    return [without_controls(entry) for entry in value] if isinstance(value, list) else value
 
 
 def page_svg(chart: alt.LayerChart | Mapping[str, Any]) -> str:
@@ -314,7 +314,7 @@ def row_axis(rows: list[str]) -> Any:
     )
 
 
-def named(names: list[str]) -> dict[str, Any]:
+def series_scale(names: list[str]) -> dict[str, Any]:
     """Scale and legend of one colour or shape per name."""
     alt = altair()
     widest = min(MAX_LEGEND_LABEL_PX, 7 * max(map(len, names), default=0)) + 40
@@ -323,13 +323,13 @@ def named(names: list[str]) -> dict[str, Any]:
     return {"title": None, "sort": None, "scale": alt.Scale(domain=names), "legend": legend}
 
 
-def coloured(names: list[str], positions: Mapping[str, int]) -> dict[str, Any]:
-    """`named` with the colours at given positions of the palette, counted from 1."""
+def palette_scale(names: list[str], positions: Mapping[str, int]) -> dict[str, Any]:
+    """`series_scale` with the colours at given positions of the palette, counted from 1."""
     alt = altair()
     by_position = {positions.get(name, number): name for number, name in enumerate(names, 1)}
     # An unused name reserves an unused colour.
     domain = [by_position.get(position, f" {position} ") for position in range(1, max(by_position, default=0) + 1)]
-    encoding = named(names)
+    encoding = series_scale(names)
     return {
         **encoding,
         "scale": alt.Scale(domain=domain),
@@ -337,14 +337,14 @@ def coloured(names: list[str], positions: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def solid(named: Mapping[str, Any]) -> dict[str, Any]:
-    """`named` with an opaque legend."""
-    return {**named, "legend": altair().Legend(**named["legend"].to_dict(), symbolOpacity=1)}
+def opaque_legend(scale: Mapping[str, Any]) -> dict[str, Any]:
+    """`series_scale` with an opaque legend."""
+    return {**scale, "legend": altair().Legend(**scale["legend"].to_dict(), symbolOpacity=1)}
 
 
-def dashed(names: Sequence[str]) -> dict[str, Any]:
+def dash_scale(names: Sequence[str]) -> dict[str, Any]:
     """The scale of dash patterns: the first names are solid."""
-    encoding = solid(named(list(names)))
+    encoding = opaque_legend(series_scale(list(names)))
     return {
         **encoding,
         "scale": altair().Scale(domain=list(names), range=[_dash(index) for index in range(len(names))]),
@@ -355,15 +355,15 @@ def _dash(index: int) -> list[float]:
     return DASHES[0 if index < MAX_SOLID_LINES else 1 + (index - MAX_SOLID_LINES) % (len(DASHES) - 1)]
 
 
-def shaped(names: Sequence[str]) -> dict[str, Any]:
+def shape_scale(names: Sequence[str]) -> dict[str, Any]:
     """The scale of shapes, with two more if Vega's are too few."""
-    encoding = solid(named(list(names)))
+    encoding = opaque_legend(series_scale(list(names)))
     if len(names) <= len(SHAPES):
         return encoding
     return {**encoding, "scale": altair().Scale(domain=list(names), range=[*SHAPES, _STAR, _SALTIRE])}
 
 
-def choice(field: str, chart: str) -> SeriesSelection:
+def series_selection(field: str, chart: str) -> SeriesSelection:
     """A selection among the values of a field; the name of its parameter is unique per chart."""
     name = "chosen_" + re.sub(r"[^A-Za-z0-9]", "_", chart)
     param = altair().param(name=name, value=[])

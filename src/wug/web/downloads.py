@@ -98,9 +98,9 @@ def figure_response(
     titled_figure = replace(figure, about=figure.about or about)
     if form == VEGA_LITE_FILE:
         headers = {"content-disposition": content_disposition(name, "vl.json")}
-        return JsonResponse(vega.spec(charts.titled(titled_figure)), headers=headers)
+        return JsonResponse(vega.spec(charts.titled_chart(titled_figure)), headers=headers)
     if form in IMAGE_TYPES:
-        image = render_image(vega.spec(charts.titled(titled_figure)), f".{form}")
+        image = render_image(vega.spec(charts.titled_chart(titled_figure)), f".{form}")
         return Response(image, media_type=IMAGE_TYPES[form], headers=inline)
     if figure.records:
         return table_response(form, name, list(figure.records[0]), figure.records)
@@ -128,7 +128,7 @@ def vega_script(folder: Path) -> bytes:
 def render_image(spec: dict[str, Any], suffix: str) -> bytes:
     """Render a chart as `.svg`, `.png` or `.pdf`, one at a time."""
     with _lock:
-        return _run_python([_RENDER_IMAGE, suffix], json.dumps(vega.drawable(spec)).encode())
+        return _run_python([_RENDER_IMAGE, suffix], json.dumps(vega.without_controls(spec)).encode())
 
 
 def _script_name() -> str:

@@ -12,7 +12,7 @@ from wug.stats import mean_of_intervals
 from wug.web.result_view import summary_headline
 from wug.web.site import build_url
 
-Scored = tuple[float, float, float]
+ScoreInterval = tuple[float, float, float]
 """A value with the ends of its interval."""
 
 
@@ -49,7 +49,7 @@ def phenomenon_headline(summary: Summary, phenomenon: str) -> FormattedEstimate 
 
 def phenomenon_mean(results: Iterable[Summary], phenomenon: str) -> PhenomenonMean | None:
     """The mean of results on different suites; None if none has an interval on the phenomenon."""
-    families: dict[str, list[Scored]] = {}
+    families: dict[str, list[ScoreInterval]] = {}
     for summary in results:
         estimate = summary.phenomena.get(phenomenon)
         if summary.status == "complete" and estimate and estimate.low is not None and estimate.high is not None:

@@ -19,7 +19,7 @@ from wug.views.parts import (
     ViewPart,
     carrier,
 )
-from wug.views.text_display import marked
+from wug.views.text_display import mark_differences
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
@@ -37,7 +37,7 @@ def items(result: Result, rows: Rows) -> ItemsView:
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
     detail = carrier(judgements, "right").detail
-    right, wrong = marked(detail["right"], detail["wrong"])
+    right, wrong = mark_differences(detail["right"], detail["wrong"])
     lines = (
         LabelledText("right", right, "ins", f"{bits(detail['bits_right'])} bits"),
         LabelledText("wrong", wrong, "del", f"{bits(detail['bits_wrong'])} bits"),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.links import PARAMETERS, TIES, LinkParameters, chosen_links, link_option, link_signature
 from wug.families.suite import EXCLUDE
-from wug.formatting import listed, plural
+from wug.formatting import first_items, plural
 from wug.options import Option, read
 from wug.types import Problem, Request
 
@@ -172,21 +172,21 @@ def lint(choices: Sequence[ChoiceItem], settings: ChoicesSettings) -> Iterator[P
     identical = [item.item for item in choices if len({each.text for each in item.candidates}) < len(item.candidates)]
     if identical:
         items = plural(len(identical), "item")
-        yield Problem("warning", "", f"{items} with the same option twice: {listed(identical)}")
+        yield Problem("warning", "", f"{items} with the same option twice: {first_items(identical)}")
     if settings.join == "space" and (spaced := [choice.item for choice in choices if _has_wrong_space(choice)]):
         message = "a space is put between context and option in a script without spaces: add -S join=none"
-        yield Problem("warning", "", f"{plural(len(spaced), 'item')}: {message} ({listed(spaced)})")
+        yield Problem("warning", "", f"{plural(len(spaced), 'item')}: {message} ({first_items(spaced)})")
 
 
 def lint_repeated(choices: Sequence[ChoiceItem]) -> Iterator[Problem]:
     """Warnings about names and items that occur more than once."""
     names = Counter(choice.item for choice in choices)
     if shared := [name for name, count in names.items() if count > 1]:
-        yield Problem("warning", "", f"{plural(len(shared), 'name')} used by several items: {listed(shared)}")
+        yield Problem("warning", "", f"{plural(len(shared), 'name')} used by several items: {first_items(shared)}")
     times = Counter(choice.candidates for choice in choices)
     if copies := [choice.item for choice in choices if times[choice.candidates] > 1]:
         items = plural(len(copies), "item")
-        yield Problem("warning", "", f"{items} that occur more than once: {listed(copies)}")
+        yield Problem("warning", "", f"{items} that occur more than once: {first_items(copies)}")
 
 
 def _has_wrong_space(choice: ChoiceItem) -> bool:

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wug.families.links import MARGIN, link_label, shown_scale
-from wug.formatting import bits, finite
+from wug.formatting import bits, finite_number
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Outcome, Result
 from wug.views import parts as page
 from wug.views.effects import effects_figure, group_effects
 from wug.views.grouped import group_figures, overall_parts
-from wug.views.text_display import Piece, Pieces, shortened
+from wug.views.text_display import Piece, Pieces, shorten_text
 
 METRIC = "accuracy"
 
@@ -79,7 +79,7 @@ def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | Non
     contexts_by_option = listed if isinstance(listed, list | tuple) and len(listed) == len(options) else None
     contexts = contexts_by_option or [detail.get("context", "")] * len(options)
     values = detail.get("scores", detail.get("logprobs"))
-    scores = [finite(score) for score in values] if isinstance(values, list | tuple) else []
+    scores = [finite_number(score) for score in values] if isinstance(values, list | tuple) else []
     known = tuple(score * factor for score in scores if score is not None)
     return ChoiceOutcome(
         tuple(map(str, contexts)),
@@ -103,12 +103,12 @@ def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -
 
 def _lines(choice: ChoiceOutcome) -> Iterator[page.LabelledText]:
     if choice.shared and choice.contexts[0]:
-        yield page.LabelledText("context", (Piece(shortened(choice.contexts[0])),))
+        yield page.LabelledText("context", (Piece(shorten_text(choice.contexts[0])),))
     for index, (context, option) in enumerate(zip(choice.contexts, choice.options, strict=True)):
         right, chosen = index == choice.right, index in choice.chosen
-        pieces: Pieces = (Piece(shortened(option.strip()), differs=chosen),)
+        pieces: Pieces = (Piece(shorten_text(option.strip()), differs=chosen),)
         if not choice.shared:
-            pieces = (Piece(shortened(context), differs=chosen), Piece(shortened(option)))
+            pieces = (Piece(shorten_text(context), differs=chosen), Piece(shorten_text(option)))
         value = bits(choice.scores[index]) if choice.scores else ""
         yield page.LabelledText("right" if right else "other", pieces, "ins" if right else "del", value)
 

@@ -11,14 +11,14 @@ from typing import NamedTuple
 from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference
 from wug.families.cogs.syntax import SYNTAX_DIALECTS
 from wug.families.pcfgset.view import answer
-from wug.formatting import FormattedEstimate, format_estimate, number, percent, plain
+from wug.formatting import FormattedEstimate, format_estimate, number, percent, spaced_name
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import wilson
 from wug.types import Outcome, Result
 from wug.views import charts
 from wug.views import parts as page
 from wug.views.grouped import dots, interval_note, overall_parts, point
-from wug.views.text_display import Piece, Pieces, marked, shortened, unmarked
+from wug.views.text_display import Piece, Pieces, mark_differences, shorten_text, single_piece
 
 PRIMARY = "exact_match"
 CHART_METRICS = (PRIMARY, "semantic_match")
@@ -74,8 +74,8 @@ def example(result: Result, rows: Rows) -> page.LinesPart | None:
     for row in rows.each(Filter(PRIMARY), limit=1):
         detail = row.outcome.detail
         gold, predicted = str(detail.get("gold", "")), str(detail.get("prediction", ""))
-        right, wrong = marked(gold, predicted) if predicted else (unmarked(shortened(gold)), ())
-        sentence = unmarked(shortened(str(detail.get("sentence", ""))))
+        right, wrong = mark_differences(gold, predicted) if predicted else (single_piece(shorten_text(gold)), ())
+        sentence = single_piece(shorten_text(str(detail.get("sentence", ""))))
         lines = [page.LabelledText("sentence", sentence), page.LabelledText("gold", right)]
         return page.LinesPart((*lines, *([page.LabelledText("prediction", wrong, "del")] if wrong else [])))
     return None
@@ -119,7 +119,7 @@ def type_table(result: Result, types: Mapping[str, LineType]) -> page.TablePart 
     heads = (
         page.TableColumn("type"),
         page.TableColumn("n", numeric=True),
-        *(page.TableColumn(plain(c), numeric=c != columns[0]) for c in columns),
+        *(page.TableColumn(spaced_name(c), numeric=c != columns[0]) for c in columns),
     )
     rows = (("", first), *((heading, tuple(rows_of_type)) for heading, rows_of_type in groups.items()))
     return page.TablePart("types", "Type by type", heads, rows, style="types")
@@ -136,7 +136,7 @@ def type_figure(result: Result, types: Mapping[str, LineType]) -> page.Figure | 
     for group, (name, heading) in places.items():
         for metric in series:
             if (estimate := rows.get((group, metric))) is not None:
-                of = plain(metric) if len(series) > 1 else ""
+                of = spaced_name(metric) if len(series) > 1 else ""
                 dot = point(format_estimate(result, estimate), name=name, series=of, group=heading)
                 points.append(dot._replace(about=group if "=" in group else ""))
     if len(types) < 2 or not points:
@@ -161,7 +161,7 @@ def short(name: str) -> str:
     label = name.removeprefix("only_seen_as_").replace("_to_", " → ", 1)
     if "→" not in label:
         label = label.replace("_as_", " → ", 1)
-    return plain(label)
+    return spaced_name(label)
 
 
 def _row(head: page.TableCell, estimates: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> page.TablePartRow:
@@ -288,7 +288,7 @@ def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect)
     outcome = page.carrier(judgements, "gold")
     sentence, gold = (str(outcome.detail.get(key) or "") for key in ("sentence", "gold"))
     if outcome.value is True or "prediction" not in outcome.detail:
-        return page.ItemView(sentence=shortened(sentence), parts=(page.CodePart(gold),) if gold else ())
+        return page.ItemView(sentence=shorten_text(sentence), parts=(page.CodePart(gold),) if gold else ())
     pairs = difference(gold, str(outcome.detail["prediction"])[:MAX_CHARACTERS], dialect)
     facts = _facts(outcome)
     if len(pairs) > MAX_TERMS:
@@ -296,7 +296,7 @@ def line(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, dialect: Dialect)
     columns = (page.TableColumn("gold"), page.TableColumn("prediction"), page.TableColumn("difference"))
     table = page.TablePart("terms", "", columns, (("", tuple(map(_term_row, pairs[:MAX_TERMS]))),), style="terms")
     parts: tuple[page.ViewPart, ...] = (*([page.TextPart(" · ".join(facts))] if facts else []), table)
-    return page.ItemView(sentence=shortened(sentence), chips=tuple(map(label, errors_of(outcome))), parts=parts)
+    return page.ItemView(sentence=shorten_text(sentence), chips=tuple(map(label, errors_of(outcome))), parts=parts)
 
 
 def _facts(outcome: Outcome) -> list[str]:
@@ -306,7 +306,7 @@ def _facts(outcome: Outcome) -> list[str]:
         facts.append(f"edit distance {number(detail['edit_distance'])}")
     if isinstance(detail.get("terms_f1"), int | float):
         facts.append(f"F1 of terms {number(detail['terms_f1'])}")
-    if broken := list(dict.fromkeys(shortened(str(rule)) for rule in detail.get("violations") or ())):
+    if broken := list(dict.fromkeys(shorten_text(str(rule)) for rule in detail.get("violations") or ())):
         facts.append(f"breaks {', '.join(broken)}")
     return facts
 
@@ -316,7 +316,7 @@ def _term_row(pair: TermPair) -> page.TablePartRow:
     if pair.gold is None or pair.prediction is None:
         gold, prediction = _whole(pair.gold), _whole(pair.prediction)
     else:
-        gold, prediction = marked(pair.gold, pair.prediction)
+        gold, prediction = mark_differences(pair.gold, pair.prediction)
     cells = (
         page.TableCell("–", pieces=gold, mark="ins"),
         page.TableCell("–", pieces=prediction),
@@ -326,4 +326,4 @@ def _term_row(pair: TermPair) -> page.TablePartRow:
 
 
 def _whole(term: str | None) -> Pieces:
-    return () if term is None else (Piece(shortened(term), differs=True),)
+    return () if term is None else (Piece(shorten_text(term), differs=True),)

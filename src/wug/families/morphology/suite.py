@@ -18,7 +18,7 @@ from wug.families.morphology.formats import individual_ratings
 from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
-from wug.formatting import listed
+from wug.formatting import first_items
 from wug.types import Chat, ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
 
 ElicitationMode = Literal["continuation", "infill", "source", "answer", "file"]
@@ -147,7 +147,7 @@ class MorphologySuite(ItemSuite[WugItem]):
             yield from measures.answer_ceiling(answers)
         warnings = [str(problem) for problem in self.parsed.problems if problem.level == "warning"]
         if real := self.elicitation_options.real_words:
-            warnings.append(f"{len(real)} of the forms are words of the lexicon: {listed(sorted(real))}")
+            warnings.append(f"{len(real)} of the forms are words of the lexicon: {first_items(sorted(real))}")
         yield from map(Notice, (*self.notices, *warnings))
 
     def _questions(self, item: WugItem) -> list[Source]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from wug.families.morphology.metrics import ACCURACY, PREFERENCE
-from wug.formatting import FormattedEstimate, finite, number, percent, plain
+from wug.formatting import FormattedEstimate, finite_number, number, percent, spaced_name
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.types import Result
 from wug.views import parts as page
@@ -105,10 +105,10 @@ def _answer(detail: Mapping[str, Any]) -> page.LinesPart:
 
 
 def _forms(detail: Mapping[str, Any]) -> page.TablePart:
-    scores = [finite(score) or 0.0 for score in detail["scores"]]
+    scores = [finite_number(score) or 0.0 for score in detail["scores"]]
     weights = [math.exp(score - max(scores)) for score in scores]
     shares = [weight / sum(weights) for weight in weights]
-    ratings = [finite(value) for value in detail.get("ratings") or ()]
+    ratings = [finite_number(value) for value in detail.get("ratings") or ()]
     types = list(detail.get("types") or [""] * len(scores))
     target = int(detail.get("target") or 0) - 1
     label = "people's choice" if ratings else "expected"
@@ -118,7 +118,7 @@ def _forms(detail: Mapping[str, Any]) -> page.TablePart:
         expected = index == target
         cells = [
             page.TableCell(str(detail["forms"][index]), small=label if expected else ""),
-            page.TableCell(plain(str(types[index]))),
+            page.TableCell(spaced_name(str(types[index]))),
             page.TableCell(shown=_bar(percent(shares[index]), shares[index])),
             page.TableCell(number(scores[index])),
         ]
@@ -156,7 +156,7 @@ def _types(rows: Rows, metric: str) -> page.TablePart | None:
     table_rows = (
         page.TablePartRow(
             (
-                page.TableCell(plain(type)),
+                page.TableCell(spaced_name(type)),
                 page.TableCell(shown=_bar(percent(count / total), count / total)),
                 page.TableCell(f"{count:,}"),
             )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from wug.families.pairs.pair import Pair, is_identical, target_of
-from wug.formatting import listed
+from wug.formatting import first_items
 from wug.types import Problem
 
 
@@ -25,7 +25,7 @@ def lint(pairs: Sequence[Pair]) -> Iterator[Problem]:
         if count > 1:
             yield Problem("warning", f"item {name}", f"{count} pairs have this name")
     if copies := [pair.item for pair in _copies(pairs)]:
-        yield Problem("warning", "", f"{_counted(len(copies))}: items {listed(copies)}")
+        yield Problem("warning", "", f"{_counted(len(copies))}: items {first_items(copies)}")
     yield from _several_differences(pairs)
 
 
@@ -68,6 +68,6 @@ def _several_differences(pairs: Sequence[Pair]) -> Iterator[Problem]:
                 "warning",
                 f"pattern {name}" if name else "",
                 f"{many} in more than one place, or in a word that only one sentence has, unlike the other "
-                f"{len(members) - len(exceptions)}: items {listed([pair.item for pair in exceptions])}; "
+                f"{len(members) - len(exceptions)}: items {first_items([pair.item for pair in exceptions])}; "
                 f"{first.good!r} against {first.bad!r}",
             )

@@ -12,7 +12,7 @@ import numpy as np
 
 from wug.families.correlations import correlation, correlation_interval, ranks
 from wug.families.pairs.pair import Pair
-from wug.formatting import finite, plural
+from wug.formatting import finite_number, plural
 from wug.identity import OVERALL, Group
 from wug.rows import Filter, Rows
 from wug.samples import Sample, choice_sample
@@ -67,7 +67,7 @@ class PairOutcome(NamedTuple):
         ]
         if scores == [None, None]:
             scores = _label_scores(detail) or [good, bad]
-        score_good, score_bad = (None if score is None else score * factor for score in map(finite, scores))
+        score_good, score_bad = (None if score is None else score * factor for score in map(finite_number, scores))
         return cls(
             value=outcome.value,
             good=str(texts[0]),
@@ -124,7 +124,7 @@ def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:
     if any(detail.get(key) is not None for key in LABEL_KEYS):
         shown = [detail.get(key) for key in LABEL_KEYS]
         return shown if detail.get("order") == "good_first" else shown[::-1]
-    values = [finite(detail.get(key)) for key in YES_NO_KEYS]
+    values = [finite_number(detail.get(key)) for key in YES_NO_KEYS]
     yes_good, no_good, yes_bad, no_bad = values
     if yes_good is None or no_good is None or yes_bad is None or no_bad is None:
         return None
@@ -173,7 +173,7 @@ class HumanCorrelations:
     def add(self, outcome: Outcome) -> None:
         """Collect a pair that people judged."""
         rating = outcome.detail.get("human")
-        human = None if rating is None else finite(rating)
+        human = None if rating is None else finite_number(rating)
         if human is not None:
             margin = None if outcome.value is None else PairOutcome.of(outcome).margin
             self.collect(margin, human, outcome.groups)

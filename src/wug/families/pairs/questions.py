@@ -23,7 +23,7 @@ from wug.families.pairs.replies import (
     notices_of_mass,
 )
 from wug.families.pairs.suite import PairsSuite
-from wug.formatting import finite, plural
+from wug.formatting import finite_number, plural
 from wug.types import Metric, Outcome, Request, Row, Scored, Scorer
 
 CROSSING = "a token crosses the boundary between the prompt and a label"
@@ -96,7 +96,7 @@ class QuestionSuite(PairsSuite):
         first, second = replies
         choice = self._shown.method == "forced_choice"
         if pair.human is not None:
-            correlations.collect(finite(mean_margin(first, second)), pair.human, pair.groups)
+            correlations.collect(finite_number(mean_margin(first, second)), pair.human, pair.groups)
         yield from (judge_choice if choice else judge_yes_no)(pair, first, second)
 
 

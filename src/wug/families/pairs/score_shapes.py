@@ -11,7 +11,7 @@ from wug.families.pairs import replies
 from wug.families.pairs.lint import notices_of_copies
 from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations
 from wug.families.pairs.pair import Pair, is_identical
-from wug.formatting import finite, plural
+from wug.formatting import finite_number, plural
 from wug.types import Metric, Notice, Outcome, Row
 
 
@@ -40,7 +40,8 @@ def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[Row]:
             yield Outcome(scored.pair.item, ACCURACY, None, scored.pair.groups, {"why": scored.why})
             continue
         if scored.pair.human is not None:
-            correlations.collect(finite(SHAPES[shape].margin(scored.scores)), scored.pair.human, scored.pair.groups)
+            margin = finite_number(SHAPES[shape].margin(scored.scores))
+            correlations.collect(margin, scored.pair.human, scored.pair.groups)
         same = bool(scored.pair.good) and is_identical(scored.pair)
         identical += same and shape != "margin"
         for outcome in SHAPES[shape].judge(scored):

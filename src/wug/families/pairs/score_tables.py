@@ -22,7 +22,7 @@ from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
 from wug.families.pairs.settings import GIVEN
 from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
-from wug.formatting import listed, plural
+from wug.formatting import first_items, plural
 from wug.options import Option, read
 from wug.problems import ProblemList, refuse_errors
 from wug.record_tables import Record, as_number, plain, read_table, stem
@@ -138,7 +138,7 @@ def _shape_of(columns: NamedColumns, values: Mapping[str, Any]) -> str:
     if {"item", "condition", "score"} <= set(columns.header):
         return "long"
     fix = "-S good_score=COLUMN -S bad_score=COLUMN, or -S score=COLUMN -S condition=COLUMN with one sentence per row"
-    raise InputError(f"no column with scores is named ({listed(columns.header)}): add {fix}", file=columns.path)
+    raise InputError(f"no column with scores is named ({first_items(columns.header)}): add {fix}", file=columns.path)
 
 
 def _score_columns(shape: str, values: Mapping[str, Any]) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def _draw(sets: Mapping[str, SourceStatistics], path: Path) -> None:
         )
         for field in ("depths", "lengths", "functions")
     ]
-    charts.save(charts.stacked(panels), path)
+    charts.save(charts.stack_charts(panels), path)
 
 
 def _number(*names: str, help: str, default: int | None = None, minimum: int = 1) -> click.Option:

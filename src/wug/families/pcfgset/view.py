@@ -13,7 +13,7 @@ from wug.stats import estimate
 from wug.types import Estimate, Result
 from wug.views import charts, grouped
 from wug.views import parts as page
-from wug.views.text_display import Pieces, marked, unmarked
+from wug.views.text_display import Pieces, mark_differences, single_piece
 
 QUESTIONS = {
     "localism": "Is the output for the whole the same as that of its parts, computed step by step?",
@@ -150,7 +150,7 @@ def texts(judgements: Sequence[OutcomeRow], *keys: str) -> list[str]:
 
 def line(label: str, text: str) -> page.LabelledText:
     """A line without marks."""
-    return page.LabelledText(label, unmarked(text))
+    return page.LabelledText(label, single_piece(text))
 
 
 def judged(label: str, pieces: Pieces, *, right: bool) -> page.LabelledText:
@@ -188,7 +188,7 @@ def answer(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A line with target and answer, and whether it ends too early."""
     source, target, answered = texts(judgements, "source", "target", "answer")
     right = answered == target
-    expected, pieces = (unmarked(target), unmarked(answered)) if right else marked(target, answered)
+    expected, pieces = (single_piece(target), single_piece(answered)) if right else mark_differences(target, answered)
     symbols = answered.split()
     note = "stops too early" if not right and target.split()[: len(symbols)] == symbols else ""
     shown_target = page.LabelledText("target", expected, "ins")
@@ -248,7 +248,7 @@ def exception(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemVie
     """An exception with both of its readings, and which of them the answer is."""
     source, ruled, exceptional, answer = texts(judgements, "source", "original", "exception", "answer")
     how = {exceptional: EXCEPTION, ruled: RULES}.get(answer, NEITHER)
-    pieces = marked(ruled, answer)[1] if how == NEITHER else unmarked(answer)
+    pieces = mark_differences(ruled, answer)[1] if how == NEITHER else single_piece(answer)
     readings = (line(RULES, ruled), line(EXCEPTION, exceptional))
     lines = (line("source", source), *readings, page.LabelledText("answer", pieces))
     return page.ItemView(f"answered {how}", fails=how == NEITHER, parts=(page.LinesPart(lines, symbols=True),))
@@ -327,10 +327,10 @@ def synonym_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
 def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     """A source with and without a synonym, and both answers."""
     source, twin, target, first, second = texts(judgements, "source", "twin", "target", "answer", "twin_answer")
-    ours, theirs = marked(first, second)
+    ours, theirs = mark_differences(first, second)
     lines = (
         line("source", source),
-        page.LabelledText("with synonym", marked(source, twin)[1], "mark"),
+        page.LabelledText("with synonym", mark_differences(source, twin)[1], "mark"),
         line("target", target),
         judged("answer", ours, right=first == target),
         judged("answer with synonym", theirs, right=second == target),

@@ -15,7 +15,7 @@ from wug.types import Outcome, Result
 from wug.views import parts as page
 from wug.views.charts import Point
 from wug.views.grouped import by_field, curve, dots
-from wug.views.text_display import marked, unmarked
+from wug.views.text_display import mark_differences, single_piece
 
 METRIC, WHOLE, STEPWISE = "consistency", "original_accuracy", "unrolled_accuracy"
 SERIES = {METRIC: "consistent", WHOLE: "right as a whole", STEPWISE: "right step by step"}
@@ -110,7 +110,7 @@ def sample(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     steps = steps_of(outcome)
     target, answer = (str(outcome.detail.get(key) or "") for key in ("target", "answer"))
     last = str(steps[-1].get("answer") or "") if steps else ""
-    ours, theirs = marked(last, answer)
+    ours, theirs = mark_differences(last, answer)
     lines = (
         common.line("target", target),
         common.judged("step by step", ours, right=last == target),
@@ -158,12 +158,12 @@ def _preorder(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int | str, i
 
 def _node(part: int | str, steps: Sequence[Mapping[str, Any]], *, down: bool, up: int) -> page.TreeNode:
     if not isinstance(part, int):
-        return page.TreeNode(down, up, "", unmarked(str(part)))
+        return page.TreeNode(down, up, "", single_piece(str(part)))
     step = steps[part]
     answer, expected = str(step.get("answer") or ""), str(step.get("right") or "")
     if answer == expected:
-        return page.TreeNode(down, up, _function(step), unmarked(answer))
-    pieces, right = marked(answer, expected)
+        return page.TreeNode(down, up, _function(step), single_piece(answer))
+    pieces, right = mark_differences(answer, expected)
     return page.TreeNode(down, up, _function(step), pieces, "first" if step.get("diverges") else "later", right)
 
 

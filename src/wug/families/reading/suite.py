@@ -14,7 +14,7 @@ from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.surprisals import predict
 from wug.families.reading.terms import parse, written
 from wug.identity import Group
-from wug.labels import of_suite
+from wug.labels import suite_line
 from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
 
 AT_ONCE = 10_000
@@ -78,7 +78,7 @@ class ReadingSuite:
         settings = self.prepared.settings
         return {"measures": list(settings.measure), "unit": "log ms" if settings.transform == "log" else "ms"}
 
-    __repr__ = of_suite
+    __repr__ = suite_line
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.prepared.targets))

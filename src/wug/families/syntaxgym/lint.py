@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wug.families.syntaxgym.formula.tree import WHOLE, Logic, Node, Relation, canonical
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
-from wug.formatting import listed, plural
+from wug.formatting import first_items, plural
 from wug.problems import ProblemList
 from wug.types import Problem
 
@@ -124,7 +124,7 @@ def empty_regions_compared(suite: SyntaxGymSuite, problems: ProblemList) -> None
 
 
 def _listed(items: Sequence[SuiteItem]) -> str:
-    return f"item{'s' if len(items) > 1 else ''} {listed((item.number for item in items), 8)}"
+    return f"item{'s' if len(items) > 1 else ''} {first_items((item.number for item in items), 8)}"
 
 
 def _is_empty(item: SuiteItem, region: int | str, name: str) -> bool:

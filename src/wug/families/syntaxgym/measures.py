@@ -15,7 +15,7 @@ from wug.errors import FormulaError, InputError
 from wug.families.syntaxgym.formula import Formula, PredictionResult
 from wug.families.syntaxgym.formula.tree import WHOLE, Relation
 from wug.families.syntaxgym.parts import Eos, Region, SentenceLayout, SuiteItem
-from wug.formatting import finite
+from wug.formatting import finite_number
 from wug.types import LN2, Notice, Outcome, Scored
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ class RegionSurprisal(NamedTuple):
         return {
             "number": self.number,
             "content": self.content,
-            "value": finite(self.values[primary]),
-            "values": {region_metric: finite(value) for region_metric, value in self.values.items()},
+            "value": finite_number(self.values[primary]),
+            "values": {region_metric: finite_number(value) for region_metric, value in self.values.items()},
             "oovs": list(self.oovs),
-            "tokens": [[text, finite(bits)] for text, bits in self.tokens],
+            "tokens": [[text, finite_number(bits)] for text, bits in self.tokens],
         }
 
 
@@ -261,8 +261,10 @@ def _judgement(
 
 def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
     sides = judgement.comparisons
-    compared = [{**asdict(both), "left": finite(both.left), "right": finite(both.right)} for both in sides]
-    detail: dict[str, Any] = {"margin": finite(judgement.margin), "comparisons": compared}
+    compared = [
+        {**asdict(side), "left": finite_number(side.left), "right": finite_number(side.right)} for side in sides
+    ]
+    detail: dict[str, Any] = {"margin": finite_number(judgement.margin), "comparisons": compared}
     if isinstance(formula.tree, Relation) and len(compared) == 1:
         detail |= {key: compared[0][key] for key in ("left", "operator", "right")}
-    return detail | {field: finite(value) for field, value in judgement.effects}
+    return detail | {field: finite_number(value) for field, value in judgement.effects}

@@ -16,7 +16,7 @@ from wug.families.syntaxgym.lint import describe, empty_regions_compared, lint
 from wug.families.syntaxgym.parts import Condition, Prediction, Region, SuiteItem
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.files import repeated
-from wug.formatting import listed
+from wug.formatting import first_items
 from wug.problems import ProblemList, refuse_errors
 
 _RELATIONS = {"greaterthan": ">", "lessthan": "<", "equal": "="}
@@ -146,7 +146,8 @@ def _region_names(declared: object, problems: ProblemList) -> dict[int, str] | N
     if len(names) < len(declared):
         return None
     if sorted(names) != list(range(1, len(names) + 1)):
-        problems.error("region_meta", f"regions must be numbered from 1 without gaps, not {listed(sorted(names), 12)}")
+        numbers = first_items(sorted(names), 12)
+        problems.error("region_meta", f"regions must be numbered from 1 without gaps, not {numbers}")
         return None
     return dict(sorted(names.items()))
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wug.errors import InputError, suggestion
 from wug.files import read_text, repeated, shortened, table_text
-from wug.formatting import listed, plural
+from wug.formatting import first_items, plural
 from wug.problems import ProblemList
 from wug.record_tables import header_of, split_rows
 
@@ -74,7 +74,7 @@ class SuiteTable(NamedTuple):
         regions = [name or number for number, name in self.document["region_meta"].items()]
         what = "a wide table" if self.layout == "wide" else "a table with one row per region"
         counts = f"{plural(conditions, 'condition')} × {plural(len(items), 'item')}"
-        names = listed((shortened(name, 40) for name in regions), MAX_LISTED_REGIONS)
+        names = first_items((shortened(name, 40) for name in regions), MAX_LISTED_REGIONS)
         left_out = f" (left out: {', '.join(self.left_out)})" if self.left_out else ""
         predictions = plural(len(self.document["predictions"]), "prediction")
         understood = f"read as {what}: {counts}, regions {names}{left_out}; {predictions}"

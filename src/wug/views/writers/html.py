@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from wug.formatting import visible
+from wug.formatting import escape_controls
 from wug.tables import Tabular
 from wug.views.writers import display_of
 
@@ -35,4 +35,4 @@ def _row(cells: Sequence[str], align: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(visible(text))
+    return escape(escape_controls(text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from wug.formatting import visible
+from wug.formatting import escape_controls
 from wug.tables import FormattedTable, Tabular
 from wug.views.writers import display_of
 
@@ -23,7 +23,7 @@ def latex_table(table: FormattedTable, remarks: Iterable[str] = (), *, as_longta
     """A booktabs table with its legend, remarks and signatures as comments."""
     kind = "longtable" if as_longtable else "tabular"
     legend = [f"{abbreviation} = {text}" for abbreviation, text in table.legend.items()]
-    lines = [f"% {visible(' '.join(text.split()))}" for text in (*legend, *remarks, *table.signatures)]
+    lines = [f"% {escape_controls(' '.join(text.split()))}" for text in (*legend, *remarks, *table.signatures)]
     lines.append(rf"% \usepackage{{{'booktabs,longtable' if as_longtable else 'booktabs'}}}")
     lines += [rf"\begin{{{kind}}}{{{table.align}}}", r"\toprule", latex_row(table.head)]
     lines += [r"\midrule", r"\endhead"] if as_longtable else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from wug.formatting import visible
+from wug.formatting import escape_controls
 from wug.tables import Tabular
 from wug.views.writers import display_of
 
@@ -47,7 +47,7 @@ def markdown_table(
 
 def markdown(text: str) -> str:
     """The text on one line, escaped so that Markdown shows it unchanged."""
-    escaped = re.sub(r"[\\`*|\[\]]", r"\\\g<0>", visible(" ".join(text.split())))
+    escaped = re.sub(r"[\\`*|\[\]]", r"\\\g<0>", escape_controls(" ".join(text.split())))
     # An underscore inside a word is only an underscore.
     return re.sub(r"(?<!\w)_|_(?!\w)", r"\_", escaped.replace("&", "&amp;").replace("<", "&lt;"))
 
@@ -56,4 +56,4 @@ def code(text: str) -> str:
     """The text as inline code, on one line."""
     fence = "`" * (1 + max((len(ticks) for ticks in re.findall("`+", text)), default=0))
     air = " " if "`" in text else ""
-    return f"{fence}{air}{visible(' '.join(text.split()))}{air}{fence}"
+    return f"{fence}{air}{escape_controls(' '.join(text.split()))}{air}{fence}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wug.formatting import visible
+from wug.formatting import escape_controls
 from wug.tables import FormattedTable, Tabular
 from wug.views.writers import display_of
 
@@ -19,13 +19,13 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     display = display_of(table)
     for index, formatted in enumerate(display.tables):
         yield "\n" if index else ""
-        yield from (f"{abbreviation} = {visible(text)}\n" for abbreviation, text in formatted.legend.items())
+        yield from (f"{abbreviation} = {escape_controls(text)}\n" for abbreviation, text in formatted.legend.items())
         yield from _lines(formatted)
-    yield from (f"{visible(note)}\n" for note in display.notes)
-    yield from (f"warning: {visible(warning)}\n" for warning in display.warnings)
+    yield from (f"{escape_controls(note)}\n" for note in display.notes)
+    yield from (f"warning: {escape_controls(warning)}\n" for warning in display.warnings)
 
 
-def aligned(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
+def align_columns(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
     """Rows as lines with aligned columns; a Chinese character takes two columns of a terminal."""
     from rich.cells import cell_len
 
@@ -39,7 +39,7 @@ def aligned(rows: Sequence[Sequence[str]], align: str) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def cut(text: str, columns: int) -> str:
+def cut_to_width(text: str, columns: int) -> str:
     """The text, cut to a number of columns of a terminal."""
     from rich.cells import cell_len, set_cell_size
 
@@ -48,6 +48,7 @@ def cut(text: str, columns: int) -> str:
 
 def _lines(table: FormattedTable) -> Iterator[str]:
     cells = [
-        [cut(visible(text).replace("\n", "\\n"), MAX_CELL_COLUMNS) for text in row] for row in (table.head, *table.rows)
+        [cut_to_width(escape_controls(text).replace("\n", "\\n"), MAX_CELL_COLUMNS) for text in row]
+        for row in (table.head, *table.rows)
     ]
-    return (f"{line}\n" for line in aligned(cells, table.align))
+    return (f"{line}\n" for line in align_columns(cells, table.align))

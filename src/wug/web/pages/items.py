@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wug.formatting import finite, metric_label, plain
+from wug.formatting import finite_number, metric_label, spaced_name
 from wug.identity import Group
 from wug.rows import Filter, OutcomeRow
 from wug.types import Outcome, Value
@@ -272,16 +272,16 @@ def sort_options(view: ResultView, metric: str) -> list[SortOption]:
     sorts = {sort.id: sort for sort in view.items.sorts}
     if any(isinstance(outcome.value, float) for outcome in outcomes):
         label = metric_label(metric, view.result.kind)
-        sorts.setdefault("value", sort_by("value", label, lambda outcome: finite(outcome.value)))
+        sorts.setdefault("value", sort_by("value", label, lambda outcome: finite_number(outcome.value)))
     for name in dict.fromkeys(
         name for outcome in outcomes for name, value in outcome.detail.items() if _is_number(value)
     ):
-        sorts.setdefault(name, sort_by(name, plain(name), _detail_key(name), name))
+        sorts.setdefault(name, sort_by(name, spaced_name(name), _detail_key(name), name))
     texts = view.items.texts
     if any(isinstance(outcome.detail.get(name), str) for outcome in outcomes for name in texts):
         sorts.setdefault("length", sort_by("length", "length (words)", partial(_word_count, names=texts), *texts))
     for field in group_choices(view, metric):
-        sorts.setdefault(f"group:{field}", sort_by(f"group:{field}", plain(field), _group_key(field)))
+        sorts.setdefault(f"group:{field}", sort_by(f"group:{field}", spaced_name(field), _group_key(field)))
     sorts.setdefault(
         "item", sort_by("item", f"name of the {view.items.noun}", lambda outcome: _number_or_text(outcome.item))
     )
@@ -344,7 +344,7 @@ def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
 
 
 def _detail_key(name: str) -> Callable[[Outcome], SortKey]:
-    return lambda outcome: finite(outcome.detail.get(name))
+    return lambda outcome: finite_number(outcome.detail.get(name))
 
 
 def _group_key(field: str) -> Callable[[Outcome], SortKey]:
@@ -358,7 +358,7 @@ def _word_count(outcome: Outcome, names: Sequence[str]) -> SortKey:
 
 def _number_or_text(text: str | None) -> SortKey:
     try:
-        return text if text is None else finite(float(text))
+        return text if text is None else finite_number(float(text))
     except ValueError:
         return text
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.formatting import FormattedEstimate, format_estimate, headline_estimate, headlines, plain
+from wug.formatting import FormattedEstimate, format_estimate, headline_estimate, headlines, spaced_name
 from wug.identity import Group
 from wug.labels import caption
 from wug.types import Result
@@ -183,8 +183,8 @@ def _groups_of(result: Result, figure: Figure) -> dict[str, str]:
     groups_by_row: dict[str, str] = {}
     for group in groups:
         if not group.is_overall and group.value in group_names:
-            groups_by_row[charts.row_key(plain(group.field), group.value)] = str(group)
-            if charts.row_key("", group.value) not in groups_by_row or plain(group.field) in figure.columns:
+            groups_by_row[charts.row_key(spaced_name(group.field), group.value)] = str(group)
+            if charts.row_key("", group.value) not in groups_by_row or spaced_name(group.field) in figure.columns:
                 groups_by_row[charts.row_key("", group.value)] = str(group)
     return groups_by_row
 

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from wug.errors import StoreError
 from wug.formatting import FormattedEstimate, format_estimate
 from wug.identity import Group
-from wug.labels import caption, labelled, short_names
+from wug.labels import caption, label_repeats, short_names
 from wug.results import run_admin
 from wug.results.records import Summary
 from wug.types import Result, Signature
@@ -140,7 +140,7 @@ def _named(site: Site, summaries: Sequence[Summary]) -> Sequence[Summary]:
     complete_results = [summary for summary in summaries if not summary.error]
     if len({(summary.kind, summary.suite) for summary in complete_results}) == len(complete_results):
         return summaries
-    results = labelled([site.reader.result(summary.id)[0] for summary in complete_results])
+    results = label_repeats([site.reader.result(summary.id)[0] for summary in complete_results])
     names = {summary.id: result.suite for summary, result in zip(complete_results, results, strict=True)}
     return [replace(summary, suite=names.get(summary.id, summary.suite)) for summary in summaries]
 

@@ -21,7 +21,7 @@ from wug.identity import ModelId
 from wug.rows import OutcomeRow
 from wug.types import LN2, Outcome, Result, Scored, Signature, Token
 from wug.views.parts import ItemView, shade
-from wug.views.text_display import Direction, characters, direction, joining, runs
+from wug.views.text_display import Direction, characters, direction, direction_runs, join_letters
 from wug.web.editor import default_editor
 from wug.web.jobs.queue import Job, JobQueue, job_queue, scoring_models
 from wug.web.jobs.tasks import JobTask, likeliest_tokens, score_texts
@@ -122,7 +122,7 @@ class ScoredSentence(NamedTuple):
     @property
     def runs(self) -> list[tuple[Direction, tuple[TokenBox, ...]]]:
         """Tokens grouped into runs of one writing direction."""
-        sections = runs([piece.text for piece in self.pieces])
+        sections = direction_runs([piece.text for piece in self.pieces])
         return [(run.direction, self.pieces[run.positions.start : run.positions.stop]) for run in sections]
 
 
@@ -333,7 +333,7 @@ def _boxes(scored: Scored, difference_index: int | None) -> Iterator[TokenBox]:
     spans = characters(texts)
     starts = [tokens[span.start].start for span in spans]
     continues_word = [0 < at < len(scored.text) and not scored.text[at - 1].isspace() for at in starts]
-    labels = joining(
+    labels = join_letters(
         ["".join(text for position in span if (text := texts[position])) for span in spans], continues_word
     )
     for span, text, is_joined in zip(spans, labels, continues_word, strict=True):

@@ -35,7 +35,7 @@ DEFERRED_CHARTS = 3
 SCALES = ("linear", "log")
 MAX_LINES, MAX_MODELS_BY_FIELD = 100, 4
 """More lines of suites, or more models by field, are not drawn at once: only the first suite, or the first model."""
-ALL = "*"
+WILDCARD = "*"
 """In an address, all suites or models."""
 COLUMNS = ("model", "run", "status", "suite", "metric", "value", "low", "high", "n", "result")
 
@@ -69,11 +69,11 @@ class ChosenLines:
         by, scale = query.get("by", ""), query.get("scale", "")
         suite, model = query.get("suite", ""), query.get("model", "")
         if suite not in sweep.suites:
-            is_small_enough = by or suite == ALL or len(sweep.suites) * len(models) <= MAX_LINES
-            suite = ALL if is_small_enough else sweep.suites[0]
+            is_small_enough = by or suite == WILDCARD or len(sweep.suites) * len(models) <= MAX_LINES
+            suite = WILDCARD if is_small_enough else sweep.suites[0]
         if model not in models:
-            is_small_enough = not by or model == ALL or len(models) <= MAX_MODELS_BY_FIELD
-            model = ALL if is_small_enough else models[0]
+            is_small_enough = not by or model == WILDCARD or len(models) <= MAX_MODELS_BY_FIELD
+            model = WILDCARD if is_small_enough else models[0]
         return cls(
             by, scale if scale in SCALES else "", suite, model, models, [checkpoint.step for checkpoint in checkpoints]
         )
@@ -81,8 +81,8 @@ class ChosenLines:
     def figures(self, reader: RunReader, sweep: Sweep) -> list[Figure]:
         """The charts of these lines."""
         unit = step_unit(str(model) for model in sweep.models)
-        suites = () if self.suite == ALL else (escape(self.suite),)
-        trainings = () if self.model == ALL else (self.model,)
+        suites = () if self.suite == WILDCARD else (escape(self.suite),)
+        trainings = () if self.model == WILDCARD else (self.model,)
         try:
             curves = sweep_curves(reader, [sweep], suites=suites, by=self.by, trainings=trainings)
         except WugError:
@@ -131,7 +131,7 @@ def _page(request: Request) -> Response:
         lines=lines,
         scale=lines.scale or default_scale(lines.steps),
         scales=SCALES,
-        all=ALL,
+        all=WILDCARD,
         figure_query=build_url("", {key: query[key] for key in ("by", "scale", "suite", "model") if query.get(key)}),
         fields=_group_fields(site.reader, all_members),
     )

@@ -20,7 +20,7 @@ from wug.types import LN2, Outcome, Result
 from wug.views import parts as page
 from wug.views.effects import effects_part, group_effects
 from wug.views.grouped import deviation_note, overall_of
-from wug.views.text_display import Piece, Pieces, differing, marked, shortened, unmarked
+from wug.views.text_display import Piece, Pieces, mark_differences, shorten_text, single_piece, word_differences
 
 __all__ = ["across", "items", "parts", "question", "word_probabilities"]
 
@@ -181,14 +181,14 @@ def _note(pair: outcomes.PairOutcome) -> str:
 
 
 def _lines(outcome: Outcome, pair: outcomes.PairOutcome) -> Iterator[page.LabelledText]:
-    good, bad = marked(pair.good, pair.bad)
+    good, bad = mark_differences(pair.good, pair.bad)
     words_good, words_bad = _words(outcome, "words_good"), _words(outcome, "words_bad")
     if words_good and words_bad:
-        differ = differing([word for word, _ in words_good], [word for word, _ in words_bad])
+        differ = word_differences([word for word, _ in words_good], [word for word, _ in words_bad])
         good, bad = _shaded(words_good, differ[0]), _shaded(words_bad, differ[1])
     scores = ["" if score is None else bits(score) for score in (pair.score_good, pair.score_bad)]
-    yield page.LabelledText("grammatical", good or unmarked(pair.good), "ins", scores[0])
-    yield page.LabelledText("ungrammatical", bad or unmarked(pair.bad), "del", scores[1])
+    yield page.LabelledText("grammatical", good or single_piece(pair.good), "ins", scores[0])
+    yield page.LabelledText("ungrammatical", bad or single_piece(pair.bad), "del", scores[1])
     if pair.margin is not None:
         yield page.LabelledText("difference", (), value=bits(pair.margin), side=math.tanh(pair.margin / BAR_BITS))
 
@@ -198,7 +198,7 @@ def _shaded(words: Words, differ: Sequence[bool]) -> Pieces:
     for (word, logprob), differs in zip(words[:MAX_SHADED_WORDS], differ, strict=False):
         surprisal = None if logprob is None or not math.isfinite(logprob) else -logprob / LN2
         value = "–" if surprisal is None else f"{surprisal:.1f}".replace("-", "−")
-        pieces += [Piece(" "), Piece(shortened(word), differs, value, page.shade(surprisal))]
+        pieces += [Piece(" "), Piece(shorten_text(word), differs, value, page.shade(surprisal))]
     return (*pieces[1:], *([Piece(" …")] if len(words) > MAX_SHADED_WORDS else []))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wug.families.pairs import outcomes
 from wug.families.sampling import spread
-from wug.formatting import FormattedEstimate, finite, number, percent, plain, plural
+from wug.formatting import FormattedEstimate, finite_number, number, percent, plural, spaced_name
 from wug.identity import Group
 from wug.rows import Filter, Rows
 from wug.types import Result
@@ -116,7 +116,7 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
         return -values.get(term, -1.0), term
 
     ordered = sorted(best_first(fields["paradigm"]), key=rank)
-    points = [point(row, group=plain(terms.get(row.group, ""))) for row in ordered]
+    points = [point(row, group=spaced_name(terms.get(row.group, ""))) for row in ordered]
     return draw("paradigms", "Accuracy by paradigm", points, row="paradigm")
 
 
@@ -129,7 +129,7 @@ def correlation_figure(result: Result, ceiling: float | None) -> Figure | None:
     for metric in (outcomes.PEARSON, outcomes.SPEARMAN):
         fields = {name: rows for name, rows in by_field(result, metric).items() if name not in without}
         rows = [("all", "all pairs", row) for row in overall_of(result, metric)]
-        rows += [(plain(name), row.group, row) for name, some in fields.items() for row in best_first(some)]
+        rows += [(spaced_name(name), row.group, row) for name, some in fields.items() for row in best_first(some)]
         points += [grouped.point(row, name=name, series=metric.title(), group=field) for field, name, row in rows]
     if len({dot.row for dot in points}) < 2 and ceiling is None:
         return None
@@ -157,7 +157,7 @@ def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The model's margin against people's judgement, one dot per pair."""
     pairs = []
     for row in rows.each(Filter(outcomes.ACCURACY), keys=("human", *outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)):
-        human, pair = finite(row.outcome.detail.get("human")), outcomes.PairOutcome.of(row.outcome, factor)
+        human, pair = finite_number(row.outcome.detail.get("human")), outcomes.PairOutcome.of(row.outcome, factor)
         if human is not None and pair.margin is not None and pair.value is not None:
             pairs.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
     if not pairs:

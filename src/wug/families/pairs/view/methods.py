@@ -7,7 +7,7 @@ from statistics import fmean
 
 from wug.families.pairs.outcomes import ACCURACY, CHANCE
 from wug.families.pairs.replies import FIRST_OPTION_RATE, YES_RATE
-from wug.formatting import plain
+from wug.formatting import spaced_name
 from wug.labels import short_names
 from wug.types import Result
 from wug.views import charts
@@ -29,10 +29,10 @@ def question_figure(result: Result) -> Figure:
     """Accuracy over all and by order, and the bias towards one answer."""
     fields = by_field(result, ACCURACY)
     points = [point(row, name="accuracy", chance=CHANCE) for row in overall_of(result, ACCURACY)]
-    points += [point(row, name=f"accuracy, {plain(row.group)}", chance=CHANCE) for row in fields.get("order", ())]
+    points += [point(row, name=f"accuracy, {spaced_name(row.group)}", chance=CHANCE) for row in fields.get("order", ())]
     for metric in SHOWN:
         chance = CHANCE if metric in BIAS else None
-        points += [point(row, name=plain(metric), chance=chance) for row in overall_of(result, metric)]
+        points += [point(row, name=spaced_name(metric), chance=chance) for row in overall_of(result, metric)]
     return dots("answers", "Answers and their biases", points, note=NOTE, value="share", row="metric")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wug.formatting import one_line
 from wug.views import vega
-from wug.views.charts import rounded
+from wug.views.charts import round_value
 
 if TYPE_CHECKING:
     import altair
@@ -68,19 +68,19 @@ def regions(
     scale = alt.Scale(domain=[floor_bits, ceiling_bits or ceiling(means)], nice=False, zero=False)
     y = alt.Y("mean:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
     x = _axis(list(labels.values()))
-    choice = vega.choice("condition", "condition")
+    choice = vega.series_selection("condition", "condition")
     rows = [_datum(mean, labels[mean.number], floor_bits, mean.number in highlight) for mean in ordered_means]
     data = alt.Data(values=rows)
     offset_names = [f"{condition}\n{model}" for condition in conditions for model in models]
     base = alt.Chart(data).encode(
         x=x,
         xOffset=alt.XOffset("offset:N", sort=None, scale=alt.Scale(domain=offset_names, paddingOuter=1)),
-        color=alt.Color("condition:N", **vega.solid(vega.named(conditions))),
+        color=alt.Color("condition:N", **vega.opaque_legend(vega.series_scale(conditions))),
         tooltip=_tooltip(models),
     )
     if len(conditions) > 1:
         base = base.encode(opacity=alt.condition(choice.test, alt.value(1), alt.value(FADED)))
-    line, shape = base.mark_line(style="trend").encode(y=y), alt.Shape("condition:N", **vega.shaped(conditions))
+    line, shape = base.mark_line(style="trend").encode(y=y), alt.Shape("condition:N", **vega.shape_scale(conditions))
     dots = [base.mark_point(style="dot").encode(y=y, shape=shape)]
     if len(models) > 1:
         dashes = alt.Scale(domain=models, range=[[1, 0], [5, 4]])
@@ -89,7 +89,7 @@ def regions(
         is_first_model = f"datum.model == {json.dumps(models[0])}"
         dots = [dots[0].transform_filter(is_first_model), hollow.transform_filter(f"!({is_first_model})")]
     elif len(conditions) > 1:
-        line = line.encode(strokeDash=alt.StrokeDash("condition:N", **vega.dashed(conditions)))
+        line = line.encode(strokeDash=alt.StrokeDash("condition:N", **vega.dash_scale(conditions)))
     layers = [line]
     if any(row["low"] is not None for row in rows):  # a few items have none, and Vega warns of an empty layer
         interval = base.mark_rule(style="interval", opacity=0.6)
@@ -162,9 +162,9 @@ def _datum(mean: RegionMean, label: str, floor_bits: float, is_marked: bool) -> 
         "condition": mean.condition,
         "model": mean.model,
         "offset": f"{mean.condition}\n{mean.model}",
-        "mean": rounded(max(floor_bits, mean.value)),
-        "low": None if mean.low is None else rounded(max(floor_bits, mean.low)),
-        "high": rounded(mean.high),
+        "mean": round_value(max(floor_bits, mean.value)),
+        "low": None if mean.low is None else round_value(max(floor_bits, mean.low)),
+        "high": round_value(mean.high),
         "n": mean.n,
         **({"marked": True} if is_marked else {}),
     }
