@@ -7,11 +7,11 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=427,
-    lines=78_770,
-    untyped=131,
+    files=428,
+    lines=78_830,
+    untyped=134,
     class_names_used_twice=1,
-    long_modules=5,
+    long_modules=6,
     wide_functions=3,
     tiny_modules=2,
 )

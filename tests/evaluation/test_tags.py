@@ -9,7 +9,7 @@ import pytest
 
 from wug.errors import InputError
 from wug.evaluation.opening import builtin_suites, open_suites
-from wug.evaluation.service import tagged, tags_of
+from wug.evaluation.suite_selection import tagged, tags_of
 from wug.types import Suite
 
 

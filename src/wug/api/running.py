@@ -17,7 +17,8 @@ from wug.errors import InputError, ModelError
 from wug.evaluation import inline_suites
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.request import Listener, RunEvent, RunReport, RunRequest
-from wug.evaluation.service import execute, opened_cache, resolve_suites
+from wug.evaluation.service import execute, opened_cache
+from wug.evaluation.suite_selection import resolve_suites
 from wug.evaluation.user_metrics import MetricCallable, MetricFunction, as_metric, find_metric
 from wug.files import refuse_surrogates, user_path
 from wug.tables import Table

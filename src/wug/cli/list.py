@@ -158,7 +158,7 @@ def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> N
 
 def _suites(tags: Iterable[str]) -> ListedRows:
     from wug.evaluation.opening import builtin_suites, open_suites
-    from wug.evaluation.service import tagged, tags_of
+    from wug.evaluation.suite_selection import tagged, tags_of
 
     paths = builtin_suites()
     # By its path: a file here may be called like it.

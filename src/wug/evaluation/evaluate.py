@@ -196,40 +196,47 @@ def build_result(
     keep: Callable[[Outcome], None] | None = None,
 ) -> Result:
     """Build a result from a suite's rows; outcomes are passed to `keep`, or kept in the result without it."""
-    outcomes: list[Outcome] = []
     metrics = tuple(suite.metrics)
-    collected = stats.EstimateAccumulator(metrics)
+    outcomes: list[Outcome] = []
     receive = keep or outcomes.append
-    estimates_of_suite: list[Estimate] = []
+    accumulator = stats.EstimateAccumulator(metrics)
+    corpus_estimates: list[Estimate] = []
     notices: Counter[str] = Counter()
     for row in rows:
         match row:
             case Outcome():
                 receive(row)
-                collected.add(row)
+                accumulator.add(row)
             case Estimate():
-                estimates_of_suite.append(row)
+                corpus_estimates.append(row)
             case Notice():
                 notices[row.text] += 1
-    n = collected.items
-    if not collected and estimates_of_suite:
-        n = len(suite)
-    units = {metric.name: metric.unit for metric in metrics}
-    own = (stats.with_interval_method(estimate, method) for estimate in estimates_of_suite)
-    estimates = (*_ordered(_without_pooled(collected.estimates(method), metrics), estimates_of_suite), *own)
     return Result(
         suite=suite.name,
         kind=suite.kind,
         model=model,
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
-        n=n,
-        estimates=tuple(stats.clip_to_unit(estimate, units.get(estimate.metric)) for estimate in estimates),
+        n=len(suite) if corpus_estimates and not accumulator else accumulator.items,
+        estimates=_estimates(accumulator, corpus_estimates, metrics, method),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         meta=dict(suite.meta),
         metrics=metrics,
     )
+
+
+def _estimates(
+    accumulator: stats.EstimateAccumulator,
+    corpus_estimates: Sequence[Estimate],
+    metrics: Sequence[Metric],
+    method: stats.Method,
+) -> tuple[Estimate, ...]:
+    """The means of outcomes by metric, then the suite's estimates over the corpus, within the range of their units."""
+    means = _ordered(_without_pooled(accumulator.estimates(method), metrics), corpus_estimates)
+    units = {metric.name: metric.unit for metric in metrics}
+    estimates = (*means, *(stats.with_interval_method(estimate, method) for estimate in corpus_estimates))
+    return tuple(stats.clip_to_unit(estimate, units.get(estimate.metric)) for estimate in estimates)
 
 
 def _without_pooled(estimates: Sequence[Estimate], metrics: Iterable[Metric]) -> list[Estimate]:
