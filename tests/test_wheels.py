@@ -51,8 +51,9 @@ def test_both_wheels_are_of_one_release_and_wug_asks_for_that_one() -> None:
     text = (MODELS / "wug_models" / "__init__.py").read_text(encoding="utf-8")
     assert f'__version__ = "{wug.__version__}"' in text
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    major, minor, _ = wug.__version__.split(".")
-    assert extras["models"] == [f"wug-models>={major}.{minor},<{major}.{int(minor) + 1}"]
+    major, minor = wug.__version__.split(".")[:2]
+    lowest = wug.__version__ if ".dev" in wug.__version__ else f"{major}.{minor}"
+    assert extras["models"] == [f"wug-models>={lowest},<{major}.{int(minor) + 1}"]
     assert f"\nversion: {wug.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 

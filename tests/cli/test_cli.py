@@ -56,7 +56,7 @@ def test_a_run_prints_what_each_prediction_means_and_its_signature(model: str) -
     output = wug("run", "wug_agreement_pp", "--model", model)
     assert "24 items" in output.out
     assert "region 4 (verb) is less surprising in sing_match than in sing_mismatch" in output.out
-    assert "wug:0.2.0|suite:wug_agreement_pp@" in output.out
+    assert "wug:0.3.0.dev0|suite:wug_agreement_pp@" in output.out
     assert "run 1 saved" in output.err
 
 
@@ -81,7 +81,7 @@ def test_tsv_is_the_table_of_syntaxgym(model: str) -> None:
 def test_other_formats_carry_the_signature(model: str, form: str) -> None:
     output = wug("run", "wug_reflexive", "--model", model, "--format", form)
     assert output.code == 0
-    assert "wug:0.2.0|suite:wug_reflexive@" in output.out
+    assert "wug:0.3.0.dev0|suite:wug_reflexive@" in output.out
 
 
 def test_two_suites_and_two_models_give_four_results(tiny_causal: Maker) -> None:

@@ -42,7 +42,7 @@ if __name__ == "__main__":
     for page in [Path(name).resolve() for name in sys.argv[1:]] or PAGES:
         with tempfile.TemporaryDirectory() as folder:
             ran = list(run(page, Path(folder) / "page"))
-        text = re.sub(r"\bwug:\d+\.\d+\.\d+\w*(?=\|)", f"wug:{__version__}", "\n".join(rewritten(page, ran)))
+        text = re.sub(r"\bwug:\d[\w.]*(?=\|)", f"wug:{__version__}", "\n".join(rewritten(page, ran)))
         page.write_text(text, encoding="utf-8")
         for one in ran:
             if one.fault and one.code != one.expected_code:

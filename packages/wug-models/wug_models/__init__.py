@@ -3,4 +3,4 @@
 There is nothing to import here: `wug run` and `wug.open_model("wug-causal")` find them.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
