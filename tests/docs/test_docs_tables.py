@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from paper_tables import as_matrix, from_json
+from wug import registry
 from wug.reproduce.recipe import names, read
 from wug.reproduce.table import TableRow, table
 from wug.tables import table_text
@@ -55,6 +56,12 @@ def test_every_table_of_a_paper_in_the_docs_is_that_of_its_record() -> None:
         shown |= {found[1] for found in BLOCK.findall(text)}
         assert text == up_to_date(text), f"{page}: python tests/docs/test_docs_tables.py"
     assert shown == {path.stem for path in RECORDS} <= set(names())
+
+
+def test_every_kind_of_model_has_a_row_in_the_table_of_models() -> None:
+    table_rows = [line for line in (DOCS / "models.md").read_text(encoding="utf-8").splitlines() if line[:3] == "| `"]
+    cells = " ".join(line.split("|")[1] for line in table_rows)
+    assert [name for name in registry.names("models") if f"`{name}:" not in cells] == []
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def test_it_can_be_stored_and_compared(tmp_path: Path) -> None:
     [
         (lambda outcomes: 1.0, "a metric cannot be called '<lambda>': write wug.metric"),
         (3, "3 is not a metric: write a function of an item's outcomes"),
-        ("no_such", "unknown metric 'no_such'"),
+        ("accuracy", "unknown metric 'accuracy'. A suite computes all its own metrics. Others are functions"),
         ("my:", "write the module and the function"),
         ("math:no_such", "unknown function of math 'no_such'"),
     ],

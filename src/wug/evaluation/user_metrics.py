@@ -88,5 +88,10 @@ def find_metric(metric: str | MetricCallable | MetricFunction) -> MetricFunction
     """A metric by the name of a plugin's, by `module:function`, or from a function."""
     if not isinstance(metric, str):
         return as_metric(metric)
-    function: Any = registry.imported(metric) if ":" in metric else registry.plugin("metrics", metric)
+    try:
+        function: Any = registry.imported(metric) if ":" in metric else registry.plugin("metrics", metric)
+    except UnknownName as error:
+        hint = " A suite computes all its own metrics. Others are functions (module:function) or metrics of a plugin"
+        error.args = (f"{error}{'' if ':' in metric else hint}",)
+        raise
     return as_metric(function)
