@@ -21,6 +21,8 @@ from typing import Any, BinaryIO, TypeVar, cast
 from wug.errors import InputError, nearest
 
 Name = TypeVar("Name", bound=Hashable)
+ASSETS = Path(__file__).parent / "assets"
+"""The folder of data files that come with wug."""
 HEAD_BYTES = 64 * 1024
 MAX_UNPACKED_BYTES = 256 * 1024**2
 """Maximum size of an unpacked file, unless the user sets another; corpora reach two thirds of it."""

@@ -7,7 +7,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -15,7 +14,7 @@ from urllib.parse import quote
 from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, stem
 from wug.data.folder import folder_of, missing
 from wug.errors import DataError
-from wug.files import head
+from wug.files import ASSETS, head, read_object
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
 TYPES = {
@@ -68,8 +67,7 @@ def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
 
 def context() -> dict[str, Any]:
     """The context of the specification, unchanged: validators warn about any other."""
-    text = files("wug").joinpath("assets", "schemas", "croissant_context.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
+    return read_object(ASSETS / "schemas" / "croissant_context.json")
 
 
 def _licence(licence: str) -> str | list[str]:

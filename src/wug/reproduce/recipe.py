@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
 from wug.errors import InputError, suggestion
-from wug.files import parse_toml, read_text
+from wug.files import ASSETS, parse_toml, read_text
 
+RECIPES = ASSETS / "recipes"
 ARGUMENT_FIELDS = {"parts", "unpacked", "make", "small", "train", "score", "options", "profile", "curves", "secondary"}
 """Fields of recipes that are written as one string of words."""
 
@@ -112,16 +112,12 @@ class Recipe:
 
 def names() -> list[str]:
     """The recipes that come with wug."""
-    folder = resources.files("wug") / "assets" / "recipes"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return sorted(path.stem for path in RECIPES.glob("*.toml"))
 
 
 def read(name: str) -> Recipe:
     """A recipe by its name, or from a file."""
-    if name in names():
-        entry = resources.files("wug") / "assets" / "recipes" / f"{name}.toml"
-        return parse(entry.read_text(encoding="utf-8"), name, Path(f"{name}.toml"))
-    path = Path(name)
+    path = RECIPES / f"{name}.toml" if name in names() else Path(name)
     if path.suffix != ".toml":
         raise InputError(f"no recipe {name!r}.{suggestion(name, names())}")
     return parse(read_text(path), path.stem, path)

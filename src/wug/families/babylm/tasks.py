@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.exchange.json_files import mapping, read_object
-from wug.files import read_lines, shortened, writing
+from wug.files import ASSETS, read_lines, read_text, shortened, writing
 from wug.record_tables import Record, read_table, stem
 
 VERSIONS = ("full_eval", "fast_eval")
@@ -189,7 +188,7 @@ def rebuild(folder: Path, vocabulary: Path) -> list[BabylmItem]:
 
 def sizes() -> Mapping[str, Mapping[str, int] | int]:
     """Items by folder and UID; a number if all UIDs have as many. Other folders are known by their total only."""
-    return tomllib.loads(files("wug").joinpath("assets", "babylm", "sizes.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(read_text(ASSETS / "babylm" / "sizes.toml"))
 
 
 def size_warnings(name: str, folder: str, counts: Mapping[str, int]) -> tuple[str, ...]:

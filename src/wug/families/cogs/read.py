@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from wug.errors import FormulaError, InputError, UnknownName
 from wug.families.cogs.logical_form import DIALECTS, Dialect, is_well_formed, parse, recognise, violations
 from wug.families.predictions import content_lines
-from wug.files import checksum
+from wug.files import ASSETS, checksum, read_text
 from wug.formatting import plural
 from wug.types import Problem
 
@@ -27,7 +26,7 @@ class Generalisation(NamedTuple):
     title: str
 
 
-_PUBLISHED = tomllib.loads(files("wug").joinpath("assets", "cogs", "published.toml").read_text(encoding="utf-8"))
+_PUBLISHED = tomllib.loads(read_text(ASSETS / "cogs" / "published.toml"))
 _STRUCTURAL = ("3.2", "3.3")
 
 

@@ -6,13 +6,12 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError, SuiteError
 from wug.families.morphology.item import WugItem
-from wug.files import read_lines
+from wug.files import ASSETS, read_lines, read_text
 from wug.types import Problem
 
 LEMMA, FORM = "{lemma}", "{form}"
@@ -33,7 +32,7 @@ class FilledCarrier(NamedTuple):
 @cache
 def _languages() -> Mapping[str, Any]:
     """The built-in carriers by language and task, and a neutral carrier and an instruction for each language."""
-    return tomllib.loads(files("wug").joinpath("assets", "morphology", "carriers.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(read_text(ASSETS / "morphology" / "carriers.toml"))
 
 
 def carriers_of(item: WugItem, sentences: Sequence[str] = ()) -> tuple[str, ...]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import random
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError, needs_extra
-from wug.files import read_lines
+from wug.files import ASSETS, read_lines, read_text
 
 FREQUENT_WORDS = 10_000
 """Words at the beginning of the word list from which a new word differs in two letters or more, unless it is to rhyme
@@ -36,7 +34,7 @@ class NonceWord(NamedTuple):
 @cache
 def languages() -> Mapping[str, Any]:
     """Sounds and forms by language (ISO 639-3)."""
-    return tomllib.loads((files("wug") / "assets" / "morphology" / "new_words.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(read_text(ASSETS / "morphology" / "new_words.toml"))
 
 
 def tasks() -> list[str]:
@@ -139,8 +137,7 @@ def before_vowel(root: str, language: str) -> str:
 def word_list(language: str) -> list[str]:
     """Known words, the most frequent first: a list of English words of 2 to 10 letters, or the words of wordfreq."""
     if "wordfreq" not in languages()[language]:
-        data = (files("wug") / "assets" / "morphology" / "english_words.txt.gz").read_bytes()
-        return gzip.decompress(data).decode().split()
+        return read_text(ASSETS / "morphology" / "english_words.txt.gz").split()
     with needs_extra(f"the word list of the language {language}", "frequency"):
         import wordfreq
     return list(wordfreq.iter_wordlist(languages()[language]["wordfreq"]))

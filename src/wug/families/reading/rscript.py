@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from wug.families.reading.analysis import MeasureFit
 from wug.families.reading.design import PredictorSet, term_values
 from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.terms import Factor, RegressionTerm
-from wug.files import write_text
+from wug.files import ASSETS, read_text, write_text
 
 RESERVED = ("item", "text", "subject", "word", "fold", "y")
 SIGMA = {
@@ -82,7 +81,7 @@ def _script(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, 
     grouping = [name for name in wanted if 1 < len(set(keys[name])) < len(fit.rows)]
     random = [f" + ({f'1 + {first}' if name == 'subject' else '1'} | {name})" for name in grouping]
     rest = f" + {_formula(others)}" if others else ""
-    script = files("wug").joinpath("assets", "reading", "mixed_models.R.template").read_text(encoding="utf-8")
+    script = read_text(ASSETS / "reading" / "mixed_models.R.template")
     return script.format(
         characters=", ".join(f'{name} = "character"' for name in RESERVED[:4]),
         measure=fit.measure,

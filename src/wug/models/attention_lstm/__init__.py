@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wug.errors import InputError, MissingExtra, ModelError, first_line
+from wug.errors import InputError, ModelError, first_line, needs_extra
 from wug.files import read_object, user_path
 from wug.models.decoding import outputs
 from wug.models.decoding.conditional_scoring import END as SCORE_END
@@ -250,10 +250,8 @@ def load(spec: ModelSpec) -> AttentionLSTMModel | SourceScorer:
     folder = user_path(spec.name)
     if not folder.is_dir():
         raise ModelError(f"{spec}: no such folder. Give a folder that wug train made")
-    try:
+    with needs_extra("an attention_lstm model", "hf"):
         import torch
-    except ImportError:
-        raise MissingExtra("an attention_lstm model", "hf") from None
     with unchanged(folder):
         model, vocabulary = load_attention_lstm(folder)
         name = _name(folder, vocabulary.names)

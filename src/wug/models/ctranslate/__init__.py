@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from wug.errors import InputError, MissingExtra, ModelError
+from wug.errors import InputError, ModelError, needs_extra
 from wug.files import checksum, read_bytes, read_lines, read_object, read_text, shortened, user_path
 from wug.models.ctranslate import opennmt as _opennmt
 from wug.models.decoding import outputs
@@ -114,10 +114,8 @@ class TranslatorModel:
 def load(spec: ModelSpec) -> TranslatorModel:
     """Load a folder, or convert a checkpoint."""
     options = spec.read(OPTIONS)
-    try:
+    with needs_extra("a ctranslate model", "ctranslate"):
         ctranslate2: Any = importlib.import_module("ctranslate2")
-    except ImportError:
-        raise MissingExtra("a ctranslate model", "ctranslate") from None
     path = user_path(spec.name)
     if path.is_file():
         digest = content(path)[:12]
@@ -157,10 +155,8 @@ def _tokens(name: str) -> Tokens:
     path = user_path(name)
     if not path.is_file():
         raise InputError(f"option tokens={name!r}: write whitespace, or name a SentencePiece model file")
-    try:
+    with needs_extra("a SentencePiece model", "ctranslate"):
         sentencepiece: Any = importlib.import_module("sentencepiece")
-    except ImportError:
-        raise MissingExtra("a SentencePiece model", "ctranslate") from None
     try:
         pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
     except (OSError, RuntimeError) as error:

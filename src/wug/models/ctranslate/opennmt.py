@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wug.errors import MissingExtra, ModelError
+from wug.errors import ModelError, needs_extra
 from wug.models.weights.fingerprints import content, obtain_conversion
 from wug.models.weights.unpickling import Inert, read
 
@@ -128,12 +128,10 @@ def _is_plain(value: object) -> bool:
 
 def _convert(checkpoint: OpenNmtCheckpoint, plain_path: Path, folder: Path) -> None:
     """Write a CTranslate2 folder, through a checkpoint with plain data only."""
-    try:
+    with needs_extra("converting an OpenNMT-py checkpoint", "ctranslate,hf"):
         import torch
 
         converters: Any = importlib.import_module("ctranslate2.converters")
-    except ImportError:
-        raise MissingExtra("converting an OpenNMT-py checkpoint", "ctranslate,hf") from None
     torch.save(
         {
             "model": checkpoint.weights,

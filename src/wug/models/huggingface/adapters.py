@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wug.errors import InputError, MissingExtra, ModelError, WugError, first_line
+from wug.errors import InputError, ModelError, WugError, first_line, needs_extra
 from wug.files import read_object
 from wug.models.spec import ModelSpec
 
@@ -39,10 +39,8 @@ def adapt(model: PreTrainedModel, folder: Path, spec: ModelSpec, *, merge: bool)
     """The model with an adapter; with `merge`, merged into its weights, which is for float32 only, since it rounds."""
     context = f"{spec}, adapter={folder}"
     _require_harmless(model, folder, context)
-    try:
+    with needs_extra(f"adapter={folder}", "bigger"):
         from peft import PeftConfig, PeftModel, load_peft_weights, set_peft_model_state_dict
-    except ImportError:
-        raise MissingExtra(f"adapter={folder}", "bigger") from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about missing keys, which are an error here

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
-from wug.errors import InputError, MissingExtra, ModelError
+from wug.errors import InputError, ModelError, needs_extra
 
 if TYPE_CHECKING:
     import torch
@@ -29,10 +29,8 @@ Result = TypeVar("Result")
 
 def pick_device(name: str | None) -> str:
     """The device of this name, checked; without a name, or for auto, the first of cuda, mps, cpu."""
-    try:
+    with needs_extra("a neural model", "hf"):
         import torch
-    except ImportError:
-        raise MissingExtra("a neural model", "hf") from None
     if name and name != "auto":
         _require_device(name)
         return name

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug import registry
-from wug.errors import MissingExtra, ModelError, WugError, first_line
+from wug.errors import MissingExtra, ModelError, WugError, first_line, needs_extra
 from wug.files import read_object, user_path
 from wug.models.huggingface.adapters import adapt, require_same_words
 from wug.models.huggingface.devices import pick_device
@@ -167,14 +167,11 @@ def _settings(spec: ModelSpec, loading: Loading, files: ModelFiles) -> dict[str,
 def _transformers(spec: ModelSpec) -> Any:
     """The package transformers, which reports nothing."""
     silence_loggers()
-    try:
-        with warnings.catch_warnings():
-            # About progress bars, in a notebook without widgets.
-            warnings.filterwarnings("ignore", message="IProgress not found")
-            import torch  # noqa: F401
-            import transformers
-    except ImportError:
-        raise MissingExtra(f"a {spec.kind} model", "hf") from None
+    with needs_extra(f"a {spec.kind} model", "hf"), warnings.catch_warnings():
+        # About progress bars, in a notebook without widgets.
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        import torch  # noqa: F401
+        import transformers
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers

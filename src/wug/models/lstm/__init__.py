@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from wug.errors import InputError, MissingExtra, ModelError
+from wug.errors import InputError, ModelError, needs_extra
 from wug.files import read_object, user_path
 from wug.models.huggingface.devices import pick_device, ran_out
 from wug.models.lstm.weights import (
@@ -194,10 +194,8 @@ def load(spec: ModelSpec) -> WordLSTM:
         raise InputError("no such file or folder", file=path)
     if not path.is_dir() and options["vocab"] is None:
         raise InputError(f"{spec} needs its vocabulary, one word per line: {spec}?vocab=FILE, or -M vocab=FILE")
-    try:
+    with needs_extra("an lstm model", "hf"):
         from wug.models.lstm.network import RecurrentNetwork
-    except ImportError:
-        raise MissingExtra("an lstm model", "hf") from None
 
     settings, device = LstmSettings(options["state"], options["eos"], options["dtype"]), pick_device(options["device"])
     with unchanged(path):

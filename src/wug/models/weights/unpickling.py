@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 
-from wug.errors import InputError, MissingExtra, ModelError, WugError, first_line
+from wug.errors import InputError, ModelError, WugError, first_line, needs_extra
 from wug.files import MAX_BYTES_ENV, max_unpacked_bytes
 
 if TYPE_CHECKING:
@@ -72,10 +72,8 @@ def read(path: Path, allowed: Collection[str], *, what: str) -> Any:
 
     `what` says what the file should be, for error messages.
     """
-    try:
+    with needs_extra(f"reading {what}", "hf"):
         import torch
-    except ImportError:
-        raise MissingExtra(f"reading {what}", "hf") from None
     classes = _tensor_names() | {name: type(name, (Inert,), {"__slots__": (), "stands_for": name}) for name in allowed}
 
     class Unpickler(pickle._Unpickler):  # in Python: a file cannot make that in C reserve memory

@@ -7,10 +7,11 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from itertools import accumulate
 from random import Random
 from typing import Generic, NamedTuple, TypeVar
+
+from wug.files import ASSETS, read_text
 
 Word = TypeVar("Word")
 
@@ -61,7 +62,7 @@ class Lexicon(NamedTuple):
 @cache
 def english() -> Lexicon:
     """The built-in lexicon."""
-    return read(files("wug").joinpath("assets", "cogs", "english.toml").read_text(encoding="utf-8"))
+    return read(read_text(ASSETS / "cogs" / "english.toml"))
 
 
 def read(text: str) -> Lexicon:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from importlib.resources import as_file, files
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.pcfgset.language import meaning, parse
 from wug.families.pcfgset.make.grammar import Natural, PcfgGrammar, Sampler, Shape, draw
-from wug.files import read_lines
+from wug.files import ASSETS, read_lines
 
 
 class DepthLength(NamedTuple):
@@ -60,8 +59,7 @@ class DepthLengthTable(NamedTuple):
 
 def published() -> DepthLengthTable:
     """The table of the published test set: depths 1 to 17, 3 to 71 words."""
-    with as_file(files("wug").joinpath("assets", "pcfgset", "depth_length.tsv")) as path:
-        return read_table(path)
+    return read_table(ASSETS / "pcfgset" / "depth_length.tsv")
 
 
 def read_table(path: Path) -> DepthLengthTable:

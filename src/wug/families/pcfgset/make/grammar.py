@@ -13,7 +13,6 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import as_file, files
 from itertools import accumulate
 from random import Random
 from typing import NamedTuple, TypeAlias
@@ -22,7 +21,7 @@ import numpy as np
 
 from wug.errors import InputError
 from wug.families.pcfgset.language import BINARY, UNARY, arity
-from wug.files import read_lines
+from wug.files import ASSETS, read_lines
 
 Shape: TypeAlias = list[str | int]
 Strings: TypeAlias = Mapping[int, float]
@@ -298,6 +297,5 @@ def _preferences(pairs: Mapping[str, int]) -> dict[tuple[str, int, int], float]:
 
 def published_pairs() -> dict[str, int]:
     """Counts of function pairs in the published test set, and of outermost functions."""
-    with as_file(files("wug").joinpath("assets", "pcfgset", "function_pairs.tsv")) as path:
-        rows = [line.split("\t") for line in read_lines(path)[1:]]
+    rows = (line.split("\t") for line in read_lines(ASSETS / "pcfgset" / "function_pairs.tsv")[1:])
     return {pair: int(count) for pair, count in rows}
