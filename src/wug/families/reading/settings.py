@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias, get_args
 
 from wug.errors import InputError
-from wug.options import Option, read
+from wug.options import Kind, Option, read
 
 Sigma: TypeAlias = Literal["train", "train-ml", "test-sd"]
 Context: TypeAlias = Literal["text", "sentence"]
@@ -22,70 +22,54 @@ MIN_CLUSTERS = 10
 DEFAULT_SPILLOVER = 2
 KEYS = ("word", "text", "position", "sentence", "subject")
 
-OPTIONS = (
-    Option("measure", str, (), "columns with the dependent variables, such as gaze_rt", many=True),
-    Option("baseline", str, "length + log_frequency", "terms of the baseline: a + b, a:b, a*b, a@1; 1 for none"),
-    Option("predictors", str, None, "terms that the target model adds; by default those of `use`"),
-    Option("use", str, "surprisal", "what the model gives: surprisal, surprisal_boundary or entropy, joined by +"),
-    Option("spillover", int, None, "earlier words to add  [default: 2 with text and position, else 0]", 0),
-    Option("word", str, None, "column with the words"),
-    Option("text", str, None, "column that identifies the text"),
-    Option("position", str, None, "column with the position of the word in its text"),
-    Option("sentence", str, None, "column that identifies the sentence"),
-    Option("subject", str, None, "column that identifies the participant"),
-    Option("where", str, "", "conditions on rows, such as `freq > 0`  (several are separated by ;)"),
-    Option("exclude", EXCLUSIONS, (), "words to leave out: punctuation, first, last, unknown, zero", many=True),
-    Option("split", str, None, "contiguous, cut, random, none or by:COLUMN  [default: by text, else contiguous]"),
-    Option("folds", int, 10, "number of folds", 2),
-    Option("sigma", ("train", "train-ml", "test-sd"), "train", "SD of the residuals in the likelihood"),
-    Option("complete", ("used", "all"), "used", "columns that must have a value: those in use, or every numeric one"),
-    Option("order", ("given", "text"), "given", "order of the rows for contiguous and cut folds"),
-    Option("frequency", str, None, "source of log_frequency (Zipf values), such as wordfreq:en"),
-    Option("transform", ("none", "log"), "none", "transformation of the measure"),
-    Option("scale", bool, False, "standardise every term with the mean and SD of the training fold"),
-    Option("aggregate", bool, False, "average over participants first"),
-    Option("shift", int, 0, "shift the measure by this many words; 1 for item means of Natural Stories"),
-    Option("cluster", str, None, "column of units for intervals, or none  [default: the texts, if 10 or more]"),
-    Option("permutations", int, 999, "sign flips for the p-value", 1),
-    Option("seed", int, 0, "random seed", 0),
-    Option("lags", bool, False, "also fit each of the words t+2 to t-3 alone"),
-    Option("context", ("text", "sentence"), None, "context of a word for the model  [default: as in `wug surprisal`]"),
-    Option("allow_missing", bool, False, "accept that more than half of the rows lack a value"),
-)
+
+def _option(type: Kind, default: object, help: str, least: int | None = None, *, many: bool = False) -> Any:
+    """A field of the settings that is an option."""
+    return field(default=default, metadata={"type": type, "help": help, "least": least, "many": many})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingSettings:
-    """How reading times are analysed; `OPTIONS` describes the fields."""
+    """How reading times are analysed; the fields are the options."""
 
-    measure: tuple[str, ...]
-    baseline: str
-    predictors: str | None
-    use: str
-    spillover: int | None
-    word: str | None
-    text: str | None
-    position: str | None
-    sentence: str | None
-    subject: str | None
-    where: tuple[str, ...]
-    exclude: tuple[str, ...]
-    split: str | None
-    folds: int
-    sigma: Sigma
-    complete: str
-    order: str
-    frequency: str | None
-    transform: str
-    scale: bool
-    aggregate: bool
-    shift: int
-    cluster: str | None
-    permutations: int
-    seed: int
-    lags: bool
-    context: Context | None
-    allow_missing: bool
+    measure: tuple[str, ...] = _option(str, (), "columns with the dependent variables, such as gaze_rt", many=True)
+    baseline: str = _option(str, "length + log_frequency", "terms of the baseline: a + b, a:b, a*b, a@1; 1 for none")
+    predictors: str | None = _option(str, None, "terms that the target model adds; by default those of `use`")
+    use: str = _option(str, "surprisal", "what the model gives: surprisal, surprisal_boundary or entropy, joined by +")
+    spillover: int | None = _option(int, None, "earlier words to add  [default: 2 with text and position, else 0]", 0)
+    word: str | None = _option(str, None, "column with the words")
+    text: str | None = _option(str, None, "column that identifies the text")
+    position: str | None = _option(str, None, "column with the position of the word in its text")
+    sentence: str | None = _option(str, None, "column that identifies the sentence")
+    subject: str | None = _option(str, None, "column that identifies the participant")
+    where: tuple[str, ...] = _option(str, "", "conditions on rows, such as `freq > 0`  (several are separated by ;)")
+    exclude: tuple[str, ...] = _option(
+        EXCLUSIONS, (), "words to leave out: punctuation, first, last, unknown, zero", many=True
+    )
+    split: str | None = _option(
+        str, None, "contiguous, cut, random, none or by:COLUMN  [default: by text, else contiguous]"
+    )
+    folds: int = _option(int, 10, "number of folds", 2)
+    sigma: Sigma = _option(get_args(Sigma), "train", "SD of the residuals in the likelihood")  # noqa: RUF009
+    complete: str = _option(
+        ("used", "all"), "used", "columns that must have a value: those in use, or every numeric one"
+    )
+    order: str = _option(("given", "text"), "given", "order of the rows for contiguous and cut folds")
+    frequency: str | None = _option(str, None, "source of log_frequency (Zipf values), such as wordfreq:en")
+    transform: str = _option(("none", "log"), "none", "transformation of the measure")
+    scale: bool = _option(bool, False, "standardise every term with the mean and SD of the training fold")
+    aggregate: bool = _option(bool, False, "average over participants first")
+    shift: int = _option(int, 0, "shift the measure by this many words; 1 for item means of Natural Stories")
+    cluster: str | None = _option(
+        str, None, "column of units for intervals, or none  [default: the texts, if 10 or more]"
+    )
+    permutations: int = _option(int, 999, "sign flips for the p-value", 1)
+    seed: int = _option(int, 0, "random seed", 0)
+    lags: bool = _option(bool, False, "also fit each of the words t+2 to t-3 alone")
+    context: Context | None = _option(  # noqa: RUF009
+        get_args(Context), None, "context of a word for the model  [default: as in `wug surprisal`]"
+    )
+    allow_missing: bool = _option(bool, False, "accept that more than half of the rows lack a value")
 
     @property
     def spillover_words(self) -> int:
@@ -109,6 +93,9 @@ class ReadingSettings:
             "aggregate": "mean, zeros included" if self.aggregate else "no",
             "permutations": f"{self.permutations},seed={self.seed}",
         }
+
+
+OPTIONS = tuple(Option(item.name, default=item.default, **item.metadata) for item in fields(ReadingSettings))
 
 
 def settings(options: Mapping[str, str], measure: Sequence[str] = (), where: Sequence[str] = ()) -> ReadingSettings:
