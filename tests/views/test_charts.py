@@ -16,7 +16,7 @@ from wug.errors import InputError, MissingExtra
 from wug.families.syntaxgym.view import region_chart
 from wug.families.syntaxgym.view.region_chart import RegionMean
 from wug.results.learning_curves import Curve, CurvePoint, Curves
-from wug.views import charts, vega
+from wug.views import chart_files, charts, vega
 from wug.views.chance import chance_note
 from wug.views.charts import Point
 from wug.views.parts import Figure
@@ -187,12 +187,12 @@ def test_the_script_can_stand_inside_a_page() -> None:
     [("a.svg", b"<svg"), ("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.html", b"<!DOCTYPE html>"), ("a.JSON", b"{")],
 )
 def test_a_chart_is_kept_as_its_suffix_says(tmp_path: Path, name: str, start: bytes) -> None:
-    charts.save(accuracy(TWO_SUITES), tmp_path / name)
+    chart_files.save(accuracy(TWO_SUITES), tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
 def test_a_chart_kept_as_html_asks_nothing_of_the_network_and_shows_markup_as_text(tmp_path: Path) -> None:
-    charts.save(accuracy([Point(EVIL, 0.5)]), tmp_path / "a.html")
+    chart_files.save(accuracy([Point(EVIL, 0.5)]), tmp_path / "a.html")
     html = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "src=" not in re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
     assert EVIL not in html
@@ -200,12 +200,12 @@ def test_a_chart_kept_as_html_asks_nothing_of_the_network_and_shows_markup_as_te
 
 def test_an_unknown_suffix_is_refused_with_those_that_are_known(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'\.gif'.*\.svg, \.png, \.pdf, \.html, \.json"):
-        charts.save(accuracy(TWO_SUITES), tmp_path / "a.gif")
+        chart_files.save(accuracy(TWO_SUITES), tmp_path / "a.gif")
 
 
 def test_a_folder_that_is_not_there_is_an_error_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere.*cannot be written"):
-        charts.save(accuracy(TWO_SUITES), tmp_path / "nowhere" / "a.json")
+        chart_files.save(accuracy(TWO_SUITES), tmp_path / "nowhere" / "a.json")
 
 
 def test_without_altair_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +283,7 @@ def test_a_figure_in_a_file_says_what_it_shows() -> None:
         rows=(),
         about="number, npi · gpt2 · n = 20",
     )
-    title = vega.spec(charts.titled_chart(figure))["title"]
+    title = vega.spec(chart_files.titled_chart(figure))["title"]
     assert title == {"text": ["Accuracy"], "subtitle": ["number, npi · gpt2 · n = 20", "Dots with 95% intervals."]}
-    svg = vega.CHART_WRITERS[".svg"](vega.spec(charts.titled_chart(figure))).decode()
+    svg = vega.CHART_WRITERS[".svg"](vega.spec(chart_files.titled_chart(figure))).decode()
     assert "number, npi · gpt2 · n = 20" in svg

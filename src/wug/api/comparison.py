@@ -17,7 +17,7 @@ from wug.results.comparison import compare as compare_runs
 from wug.results.store import Store
 from wug.tables import Table, Tabulated, table_text
 from wug.types import Result
-from wug.views import charts, vega
+from wug.views import chart_files, vega
 from wug.views import comparison as comparison_text
 from wug.views.comparison_charts import chart
 from wug.views.report import ReportedResult, render
@@ -155,7 +155,7 @@ def report(results: Result | Iterable[Result], path: str | Path, *, comparison: 
         raise InputError("a report is an HTML page: name the file .html", file=target)
     if comparison is not None and not isinstance(comparison, Comparison):
         raise InputError(f"comparison={comparison!r}: write wug.compare(…)")
-    charts.require()
+    chart_files.require()
     page_comparison = comparison or _compare_models(all_results)
     page = render(
         [ReportedResult(result) for result in all_results], None if page_comparison is None else page_comparison.found

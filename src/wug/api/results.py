@@ -168,13 +168,13 @@ class Results(Tabulated, Sequence[Result]):
             font_size: Of labels; titles are larger in proportion.
             palette: "default", "grey", "okabe-ito", or a list of colours such as "#0072b2".
         """
-        from wug.views import charts, vega
-        from wug.views.chart_style import ChartStyle
+        from wug.views import chart_files, vega
+        from wug.views.chart_files import ChartStyle
         from wug.views.report import choose_figure
 
         style = ChartStyle(width, height, font_size, palette, labels or {})
         figure = choose_figure(style.relabelled(self._results), title)
-        return vega.styled_chart(charts.titled_chart(figure, style.title_characters), style.apply)
+        return vega.styled_chart(chart_files.titled_chart(figure, style.title_characters), style.apply)
 
 
 @members(public)

@@ -15,7 +15,7 @@ from wug.cli import _printing as printing
 from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
 from wug.tables import Tabular, format_suffixes
-from wug.views import charts
+from wug.views import chart_files
 
 if TYPE_CHECKING:
     import altair
@@ -60,7 +60,7 @@ class CompareOptions:
         if show and self.in_terminal:
             show(printing.console(width=160))
         elif draw and self.output is not None and self.suffix in PAGES:
-            charts.save(draw(), self.output)
+            chart_files.save(draw(), self.output)
             common.say(f"wrote {self.output}")
         else:
             common.deliver_table(table(), self.table_format, self.output)
@@ -136,7 +136,7 @@ def command(sides: tuple[str, ...], store_path: Path | None, **values: Any) -> N
         formats = {**format_suffixes(), **dict.fromkeys(CHARTS, "a chart"), ".html": "html", ".htm": "html"}
         common.resolve_format(options.form if common.on_command_line("form") else None, options.output, formats)
         if options.suffix in PAGES:
-            charts.require()
+            chart_files.require()
         else:
             common.require_format(options.table_format, options.output)
     store = common.open_store(store_path)
@@ -189,7 +189,7 @@ def _curve(store: Store, runs: list[int], settings: ComparisonSettings, options:
     curves = learning_curves(store, runs, suites=settings.suites, metrics=settings.metrics, steps=steps)
     show = partial(sweeps.show_points, curves)
     options.deliver(
-        partial(sweeps.curve_table, curves), show, lambda: charts.stack_figures(sweeps.curve_figures(curves))
+        partial(sweeps.curve_table, curves), show, lambda: chart_files.stack_figures(sweeps.curve_figures(curves))
     )
 
 
@@ -202,7 +202,8 @@ def _sweeps(store: Store, names: tuple[str, ...], settings: ComparisonSettings, 
     found_sweeps = [find(store.reader, name) for name in names]
     if len(found_sweeps) == 1 or options.suffix in PAGES:
         curves = sweep_curves(store.reader, found_sweeps, suites=settings.suites, metrics=settings.metrics)
-        show, draw = partial(sweeps.show_curves, curves), lambda: charts.stack_figures(sweeps.sweep_figures(curves))
+        show = partial(sweeps.show_curves, curves)
+        draw = partial(chart_files.stack_figures, sweeps.sweep_figures(curves))
         options.deliver(partial(sweeps.curve_table, curves), show, draw)
         return
     if len(found_sweeps) > 2:

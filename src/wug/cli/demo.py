@@ -15,7 +15,7 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.families.commands import FOLDER, POSITIVE
 from wug.types import Result, Suite
-from wug.views import charts
+from wug.views import chart_files
 
 if TYPE_CHECKING:
     from wug.evaluation.request import RecordedRun
@@ -48,7 +48,7 @@ def command(output: Path, limit: int | None) -> None:
     from wug.evaluation.opening import open_suites
     from wug.results.store import Store
 
-    charts.require()
+    chart_files.require()
     suites = {name: open_suites(name) for name in dict.fromkeys(name for names, _ in RUNS.values() for name in names)}
     recorded_runs = []
     for model, (names, items) in RUNS.items():

@@ -22,8 +22,8 @@ from wug.files import write_pieces, writing
 from wug.patterns import matches, require_matches
 from wug.tables import RowTable, format_named, format_names, format_suffixes
 from wug.types import Result
-from wug.views import charts
-from wug.views.chart_style import ChartStyle
+from wug.views import chart_files
+from wug.views.chart_files import ChartStyle
 
 if TYPE_CHECKING:
     from wug.results.comparison import RunComparison
@@ -177,17 +177,17 @@ def _to_chart(selection: _Selection, what: str | None, output: Path | None, opti
     if output is None:
         raise InputError("a chart is not text: name a file with -o, such as -o chart.svg")
     common.resolve_format(None, output, dict.fromkeys(CHARTS, "chart"))
-    charts.require(output)
+    chart_files.require(output)
     style = ChartStyle(**{name: options[name] for name in STYLE_OPTIONS}, labels=options["labels"])
     if what == "comparison":
         if style.labels:
             raise click.UsageError("--label is not for the chart of a comparison")
-        charts.save(chart(selection.compared()), output, style.apply)
+        chart_files.save(chart(selection.compared()), output, style.apply)
     else:
         results = selection.results()
         style = replace(style, labels={**config().labels_for(results), **style.labels})
         figure = choose_figure(style.relabelled(results), options["figure"])
-        charts.save(charts.titled_chart(figure, style.title_characters), output, style.apply)
+        chart_files.save(chart_files.titled_chart(figure, style.title_characters), output, style.apply)
     common.say(f"wrote {output}")
 
 

@@ -13,7 +13,7 @@ from wug.errors import InputError
 from wug.families.commands import OUTPUT_FILE
 from wug.formatting import metric_label, value_text
 from wug.tables import Display, FormattedTable, RowTable
-from wug.views import charts
+from wug.views import chart_files, charts
 
 if TYPE_CHECKING:
     import altair
@@ -65,11 +65,11 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path | None
     if output is not None:
         if output.suffix.lower() not in CHARTS:
             raise InputError(f"write a chart: one of {', '.join(CHARTS)}", file=output)
-        charts.require(output)
+        chart_files.require(output)
     needs = needed_items(store, runs, target)
     common.deliver_table(_table(needs, target.power), form, None)
     if output is not None:
-        charts.save(_chart(needs), output)
+        chart_files.save(_chart(needs), output)
         common.say(f"wrote {output}")
 
 
@@ -117,6 +117,6 @@ def _chart(needs: Sequence[NeededItems]) -> altair.LayerChart:
     label = "power" if is_paired else "width of the 95% interval"
     subtitle = "items in the runs: " + ", ".join(dict.fromkeys(f"{e.suite} {e.items:,}" for e in drawn_needs))
     chart: altair.LayerChart = charts.curves(points, x="items", title=label, share=share).properties(
-        title=charts.title(f"{label.capitalize()} by number of items", subtitle)
+        title=chart_files.title(f"{label.capitalize()} by number of items", subtitle)
     )
     return chart

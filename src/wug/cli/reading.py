@@ -96,9 +96,9 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("name one table; join the files first")
     path, columns = _source(tables[0])
     if options["plot"] is not None:
-        from wug.views import charts
+        from wug.views import chart_files
 
-        charts.require(options["plot"])
+        chart_files.require(options["plot"])
     cache_path = None if options["no_cache"] else options["cache"] or common.default_cache()
     with opened_cache(cache_path) as cache, common.progress("scoring texts") as report:
         reading = run_reading(_request(path, columns, options, cache, report))
@@ -184,9 +184,9 @@ def _write_files(reading: Reading, options: dict[str, Any]) -> None:
     if options["r_folder"] is not None:
         paths += reading.to_r(options["r_folder"])
     if options["plot"] is not None:
-        from wug.views import charts
+        from wug.views import chart_files
 
-        charts.save(reading.plot(), options["plot"])
+        chart_files.save(reading.plot(), options["plot"])
         paths.append(options["plot"])
     for path in paths:
         common.say(f"wrote {path}")

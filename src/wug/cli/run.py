@@ -17,7 +17,7 @@ from wug.families.commands import OUTPUT_FILE, POSITIVE, option
 from wug.files import existing, format_of
 from wug.tables import format_suffixes
 from wug.types import PROPORTION_METHODS, Result
-from wug.views import charts
+from wug.views import chart_files
 
 if TYPE_CHECKING:
     from wug.evaluation.request import Plan, RunReport, RunRequest
@@ -236,7 +236,7 @@ def _require_writer(path: Path, save: bool) -> None:
     if form != "html":
         common.require_format(form, path)
         return
-    charts.require()
+    chart_files.require()
     if not save:
         raise click.UsageError("-o page.html is a report of the stored run: it excludes --no-save")
 

@@ -7,29 +7,22 @@ from __future__ import annotations
 
 import itertools
 import math
-import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from wug.errors import InputError
-from wug.files import write_bytes
-from wug.formatting import escape_controls, one_line, value_text
+from wug.formatting import one_line, value_text
 from wug.views import chance, vega
 
 if TYPE_CHECKING:
     import altair
 
-    from wug.views.parts import Figure
 
 OTHER_HEADING = "other"
 """Heading of rows without a group if others have one."""
 MAX_LARGE_POINTS = 600
 """With more points, lines are drawn with small points."""
 NARROW_BAR_PX = 6
-MAX_TITLE_CHARACTERS = 105
-"""Characters of a line of a title."""
 MAX_INTERVAL_POINTS = 90
 """With more points, several lines are drawn without intervals."""
 MAX_DISTINCT_LINES = 16
@@ -116,9 +109,9 @@ def intervals(
     has_series = len(series) > 1
     rows = _rows(points)
     values = vega.value_axis(share)
-    tooltips = [alt.Tooltip("name:N", title="of"), *([alt.Tooltip("series:N", title=series_are)] if has_series else [])]
+    names = [("name:N", "of"), *([("series:N", series_are)] if has_series else [])]
     base = alt.Chart(alt.Data(values=[_datum(point) for point in points])).encode(
-        y=vega.row_axis(rows), tooltip=vega.value_tooltip(*tooltips, title=title, share=share)
+        y=vega.row_axis(rows), tooltip=vega.value_tooltip(*names, title=title, share=share)
     )
     choice = vega.series_selection("series", title)
     if has_series:
@@ -160,29 +153,24 @@ def curves(
     alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     has_series = len(series) > 1
-    scale = (
-        vega.opaque_legend(vega.series_scale(series)) if has_series else {**vega.series_scale(series), "legend": None}
-    )
-    tooltips = [
-        *([alt.Tooltip("series:N", title="of")] if has_series else []),
-        alt.Tooltip("x:Q", title=x, format="~g"),
-    ]
+    scale = vega.series_scale(series)
+    scale = vega.opaque_legend(scale) if has_series else {**scale, "legend": None}
+    names = [*([("series:N", "of")] if has_series else []), ("x:Q", x, "~g")]
     xs = sorted({point.x for point in points})
     shift = has_series and len(points) <= MAX_INTERVAL_POINTS
     rows = [_curve_datum(point, _shifted(point, xs, series) if shift else point.x) for point in points]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=vega.count_axis(xs, x),
         color=alt.Color("series:N", **scale),
-        tooltip=vega.value_tooltip(*tooltips, title=title, share=share),
+        tooltip=vega.value_tooltip(*names, title=title, share=share),
     )
     choice = vega.series_selection("series", x)
     if has_series:
         base = base.transform_filter(choice.test)
     y = alt.Y("value:Q", title=title, **vega.value_axis(share))
     ends = {"y": alt.Y("low:Q", title=title), "y2": alt.Y2("high:Q", title=title)}
-    spread = (
-        base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55) if shift else _band(base, has_series, choice)
-    )
+    rule = {"style": "interval", "strokeWidth": 1.5, "opacity": 0.55}
+    spread = base.mark_rule(**rule) if shift else _band(base, has_series, choice)
     # A single item says nothing about a trend.
     line = base.transform_filter("datum.n === null || datum.n > 1").mark_line(style="trend").encode(y=y)
     is_crowded = len(series) > MAX_DISTINCT_LINES
@@ -231,12 +219,9 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
         y=alt.Y("count:Q", title=what, stack=None, axis=alt.Axis(values=counts, format=",d")),
         y2=alt.datum(0),
         color=alt.Color("series:N", **vega.palette_scale(series, colours)),
-        tooltip=[
-            alt.Tooltip("low:Q", title="from", format="~g"),
-            alt.Tooltip("high:Q", title="to", format="~g"),
-            alt.Tooltip("count:Q", title=what, format=","),
-            alt.Tooltip("series:N", title="which are"),
-        ],
+        tooltip=vega.tooltips(
+            ("low:Q", "from", "~g"), ("high:Q", "to", "~g"), ("count:Q", what, ","), ("series:N", "which are")
+        ),
     )
     bars = base.mark_bar(binSpacing=1).encode(x2=alt.X2("high:Q", title=title))
     layers = [bars.transform_filter("datum.low < datum.high")] if any(bar.low < bar.high for bar in bins) else []
@@ -258,11 +243,7 @@ def scatter(dots: Sequence[ScatterPoint], *, x: str, y: str, colours: Mapping[st
             x=alt.X("x:Q", title=x, scale=scale),
             y=alt.Y("y:Q", title=y, scale=scale),
             color=alt.Color("series:N", **vega.palette_scale(series, colours)),
-            tooltip=[
-                alt.Tooltip("name:N", title="of"),
-                alt.Tooltip("x:Q", title=x, format="~g"),
-                alt.Tooltip("y:Q", title=y, format="~g"),
-            ],
+            tooltip=vega.tooltips(("name:N", "of"), ("x:Q", x, "~g"), ("y:Q", y, "~g")),
         )
     )
     return alt.layer(points).properties(width=vega.WIDTH_PX, height=340)
@@ -292,62 +273,12 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
             x=alt.X("value:Q", title=title, stack="zero", **vega.value_axis(share=True)),
             order=alt.Order("place:Q"),
             color=alt.Color("series:N", **vega.palette_scale(series, colours)),
-            tooltip=[
-                alt.Tooltip("name:N", title="of"),
-                alt.Tooltip("series:N", title="which are"),
-                alt.Tooltip("value:Q", title="share", format=".1%"),
-                alt.Tooltip("count:Q", title="n", format=","),
-            ],
+            tooltip=vega.tooltips(
+                ("name:N", "of"), ("series:N", "which are"), ("value:Q", "share", ".1%"), ("count:Q", "n", ",")
+            ),
         )
     )
     return alt.layer(bars).properties(width=vega.WIDTH_PX, height=vega.row_height_px(rows) * len(rows))
-
-
-def titled_chart(figure: Figure, room: float = 1.0) -> altair.LayerChart:
-    """The chart of a figure for a file, with a title that says what it shows; `room` is the width of its lines."""
-    chart: altair.LayerChart = figure.chart.properties(title=title(figure.title, figure.about, figure.note, room=room))
-    return chart
-
-
-def title(text: str, *about: str, room: float = 1.0) -> dict[str, list[str]]:
-    """The title of a chart, and lines below it that say what it shows."""
-    width = max(20, int(MAX_TITLE_CHARACTERS * room))
-    heading, *subtitles = (textwrap.wrap(escape_controls(part), width) for part in (text, *about))
-    return {"text": heading, "subtitle": [*itertools.chain(*subtitles)]}
-
-
-def stack_charts(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
-    """Charts below each other, each with its own scale."""
-    alt = vega.altair()
-    copies = [panel.copy(deep=False) for panel in panels]
-    for panel in copies:
-        panel.usermeta = alt.Undefined  # which a panel cannot have
-    return alt.vconcat(*copies).resolve_scale(x="independent", y="independent")
-
-
-def stack_figures(figures: Iterable[Figure]) -> altair.VConcatChart:
-    """The charts of figures below each other, each with its title."""
-    return stack_charts([titled_chart(figure) for figure in figures])
-
-
-def require(path: Path | None = None) -> None:
-    """Raise an error if charts cannot be drawn here, or not into a file of this name."""
-    if path is not None and path.suffix.lower() not in vega.CHART_WRITERS:
-        suffixes = ", ".join(vega.CHART_WRITERS)
-        raise InputError(f"unknown kind of chart file {path.suffix.lower()!r}. Use one of {suffixes}", file=path)
-    vega.altair()
-    vega.vl_convert()
-
-
-def save(
-    chart: altair.LayerChart | altair.VConcatChart, path: Path, style: Callable[[dict[str, Any]], dict[str, Any]] = dict
-) -> None:
-    """Write a chart in the format of the suffix: .svg, .png, .pdf, .html (works offline) or .json (Vega-Lite).
-
-    `style` changes its specification.
-    """
-    require(path)
-    write_bytes(path, vega.CHART_WRITERS[path.suffix.lower()](style(vega.spec(chart))))
 
 
 def _datum(point: Point) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from wug.errors import InputError
 from wug.formatting import metric_label
 from wug.labels import caption
 from wug.results.comparison import Contrast, RunComparison
-from wug.views import charts
+from wug.views import chart_files, charts
 from wug.views.comparison import COLUMNS, difference, interval, p_text, row, side_names, verdict
 from wug.views.parts import Figure
 
@@ -24,8 +24,8 @@ def chart(comparison: RunComparison) -> altair.VConcatChart:
     if not drawn_figures:
         raise InputError("there is no difference to draw")
     about = dict.fromkeys(line for figure in drawn_figures for line in (figure.about, figure.note))
-    panels: altair.VConcatChart = charts.stack_charts([figure.chart for figure in drawn_figures]).properties(
-        title=charts.title("Differences between models", *about)
+    panels: altair.VConcatChart = chart_files.stack_charts([figure.chart for figure in drawn_figures]).properties(
+        title=chart_files.title("Differences between models", *about)
     )
     return panels
 

@@ -370,14 +370,14 @@ def series_selection(field: str, chart: str) -> SeriesSelection:
     return SeriesSelection(param, f"length({name}) == 0 || indexof({name}, datum.{field}) >= 0")
 
 
-def value_tooltip(*leading_tooltips: alt.Tooltip, title: str, share: bool) -> list[Any]:
+def tooltips(*columns: tuple[str, ...]) -> list[Any]:
+    """Tooltips: each a field with its type, and the title and the format if it has them."""
+    keys = ("shorthand", "title", "format")
+    return [altair().Tooltip(**dict(zip(keys, column, strict=False))) for column in columns]
+
+
+def value_tooltip(*leading_columns: tuple[str, ...], title: str, share: bool) -> list[Any]:
     """Tooltip with value, interval and n."""
-    alt = altair()
-    number = ".1%" if share else ".4~g"
-    return [
-        *leading_tooltips,
-        alt.Tooltip("value:Q", title=title, format=number),
-        alt.Tooltip("low:Q", title="from", format=number),
-        alt.Tooltip("high:Q", title="to", format=number),
-        alt.Tooltip("n:Q", title="n"),
-    ]
+    form = ".1%" if share else ".4~g"
+    values = (("value:Q", title, form), ("low:Q", "from", form), ("high:Q", "to", form), ("n:Q", "n"))
+    return tooltips(*leading_columns, *values)

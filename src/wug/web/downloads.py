@@ -28,7 +28,7 @@ from wug.errors import InputError, MissingExtra, WugError
 from wug.files import write_bytes
 from wug.tables import RowTable, Tabular
 from wug.types import Result
-from wug.views import charts, vega
+from wug.views import chart_files, vega
 from wug.views.parts import Figure
 from wug.views.result_tables import estimate_table
 from wug.web.site import JsonResponse
@@ -98,9 +98,9 @@ def figure_response(
     titled_figure = replace(figure, about=figure.about or about)
     if form == VEGA_LITE_FILE:
         headers = {"content-disposition": content_disposition(name, "vl.json")}
-        return JsonResponse(vega.spec(charts.titled_chart(titled_figure)), headers=headers)
+        return JsonResponse(vega.spec(chart_files.titled_chart(titled_figure)), headers=headers)
     if form in IMAGE_TYPES:
-        image = render_image(vega.spec(charts.titled_chart(titled_figure)), f".{form}")
+        image = render_image(vega.spec(chart_files.titled_chart(titled_figure)), f".{form}")
         return Response(image, media_type=IMAGE_TYPES[form], headers=inline)
     if figure.records:
         return table_response(form, name, list(figure.records[0]), figure.records)

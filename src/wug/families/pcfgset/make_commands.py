@@ -66,10 +66,10 @@ def _make(
     """Write the files of a kind of set; options that are not about output make the plan."""
     from wug.families.pcfgset import make
     from wug.families.pcfgset.make import statistics as counts
-    from wug.views import charts
+    from wug.views import chart_files
 
     if chart is not None:
-        charts.require(chart)
+        chart_files.require(chart)
     if compared is not None and not (statistics or chart):
         raise click.UsageError("--compare-with is for --statistics or --chart: give one of them")
     files = make.make(kind, _plan(seed, chosen))
@@ -117,7 +117,7 @@ def _plan(seed: int, chosen: dict[str, Any]) -> DataPlan:
 
 
 def _draw(sets: Mapping[str, SourceStatistics], path: Path) -> None:
-    from wug.views import charts
+    from wug.views import chart_files, charts
 
     panels = [
         charts.curves(
@@ -132,7 +132,7 @@ def _draw(sets: Mapping[str, SourceStatistics], path: Path) -> None:
         )
         for field in ("depths", "lengths", "functions")
     ]
-    charts.save(charts.stack_charts(panels), path)
+    chart_files.save(chart_files.stack_charts(panels), path)
 
 
 def _number(*names: str, help: str, default: int | None = None, minimum: int = 1) -> click.Option:

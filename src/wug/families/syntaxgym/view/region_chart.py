@@ -171,13 +171,6 @@ def _datum(mean: RegionMean, label: str, floor_bits: float, is_marked: bool) -> 
 
 
 def _tooltip(models: Sequence[str]) -> list[Any]:
-    alt = vega.altair()
-    return [
-        *([alt.Tooltip("model:N")] if len(models) > 1 else []),
-        alt.Tooltip("condition:N"),
-        alt.Tooltip("region:N"),
-        alt.Tooltip("mean:Q", title="bits", format=".2f"),
-        alt.Tooltip("low:Q", title="from", format=".2f"),
-        alt.Tooltip("high:Q", title="to", format=".2f"),
-        alt.Tooltip("n:Q", title="items"),
-    ]
+    values = (("mean:Q", "bits", ".2f"), ("low:Q", "from", ".2f"), ("high:Q", "to", ".2f"), ("n:Q", "items"))
+    model = [("model:N",)] if len(models) > 1 else []
+    return vega.tooltips(*model, ("condition:N",), ("region:N",), *values)

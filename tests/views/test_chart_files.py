@@ -12,7 +12,7 @@ import wug
 from command_line import wug as command
 from wug.errors import InputError, UnknownName
 from wug.types import Outcome
-from wug.views.chart_style import PALETTES, ChartStyle
+from wug.views.chart_files import PALETTES, ChartStyle
 
 
 def results() -> wug.Results:

@@ -1,16 +1,27 @@
-"""Size, font size, palette and names of models of a chart that is written to a file or shown in a notebook."""
+"""Charts in files and notebooks: their size, font size, palette, names of models and titles."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError, UnknownName
+from wug.files import write_bytes
+from wug.formatting import escape_controls
 from wug.labels import short_names
 from wug.types import Result
+from wug.views import vega
 from wug.views.vega import PALETTE, WIDTH_PX
+
+if TYPE_CHECKING:
+    import altair
+
+    from wug.views.parts import Figure
 
 FONT_SIZE = 12
 PALETTES: Mapping[str, tuple[str, ...]] = {
@@ -19,6 +30,8 @@ PALETTES: Mapping[str, tuple[str, ...]] = {
     "okabe-ito": ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442"),
 }
 MAX_PX, MAX_FONT_SIZE = 4000, 72
+MAX_TITLE_CHARACTERS = 105
+"""Characters of a line of a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +100,53 @@ class ChartStyle:
         marks = {name: {**config["style"][name], "color": self.colours[0]} for name in ("dot", "interval")}
         colours = {"range": {**config["range"], "category": list(self.colours)}, "style": {**config["style"], **marks}}
         return {**styled, "config": {**config, **colours}}
+
+
+def titled_chart(figure: Figure, room: float = 1.0) -> altair.LayerChart:
+    """The chart of a figure for a file, with a title that says what it shows; `room` is the width of its lines."""
+    chart: altair.LayerChart = figure.chart.properties(title=title(figure.title, figure.about, figure.note, room=room))
+    return chart
+
+
+def title(text: str, *about: str, room: float = 1.0) -> dict[str, list[str]]:
+    """The title of a chart, and lines below it that say what it shows."""
+    width = max(20, int(MAX_TITLE_CHARACTERS * room))
+    heading, *subtitles = (textwrap.wrap(escape_controls(part), width) for part in (text, *about))
+    return {"text": heading, "subtitle": [*itertools.chain(*subtitles)]}
+
+
+def stack_charts(panels: Sequence[altair.LayerChart]) -> altair.VConcatChart:
+    """Charts below each other, each with its own scale."""
+    alt = vega.altair()
+    copies = [panel.copy(deep=False) for panel in panels]
+    for panel in copies:
+        panel.usermeta = alt.Undefined  # which a panel cannot have
+    return alt.vconcat(*copies).resolve_scale(x="independent", y="independent")
+
+
+def stack_figures(figures: Iterable[Figure]) -> altair.VConcatChart:
+    """The charts of figures below each other, each with its title."""
+    return stack_charts([titled_chart(figure) for figure in figures])
+
+
+def require(path: Path | None = None) -> None:
+    """Raise an error if charts cannot be drawn here, or not into a file of this name."""
+    if path is not None and path.suffix.lower() not in vega.CHART_WRITERS:
+        suffixes = ", ".join(vega.CHART_WRITERS)
+        raise InputError(f"unknown kind of chart file {path.suffix.lower()!r}. Use one of {suffixes}", file=path)
+    vega.altair()
+    vega.vl_convert()
+
+
+def save(
+    chart: altair.LayerChart | altair.VConcatChart, path: Path, style: Callable[[dict[str, Any]], dict[str, Any]] = dict
+) -> None:
+    """Write a chart in the format of the suffix: .svg, .png, .pdf, .html (works offline) or .json (Vega-Lite).
+
+    `style` changes its specification.
+    """
+    require(path)
+    write_bytes(path, vega.CHART_WRITERS[path.suffix.lower()](style(vega.spec(chart))))
 
 
 def _scaled(value: object, factor: float) -> Any:
