@@ -71,7 +71,7 @@ def through_wug(folder: Path, device: str) -> Callable[[Path], Logprobs]:
     """The suite, as `wug run` asks it."""
     from wug.evaluation.opening import open_model
     from wug.families import choices
-    from wug.types import Outcome
+    from wug.outcomes import Outcome
 
     model: Any = open_model(f"causal:{folder}", {"device": device})
 

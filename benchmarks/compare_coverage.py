@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wug.outcomes import Interval
 from wug.stats import effective_number, ratio_interval, wilson
 from wug.stats_paired import bca_interval, t_interval, tango
-from wug.types import Interval
 
 Floats = NDArray[np.float64]
 Sample = tuple[Floats, Floats]

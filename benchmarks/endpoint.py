@@ -89,7 +89,7 @@ def versions(python: str) -> str:
 def speed(address: str, server: int, texts: Sequence[str], concurrencies: Sequence[int]) -> None:
     """Print how fast questions are answered, with several under way at once."""
     from wug.evaluation.opening import open_model
-    from wug.types import Request
+    from wug.requests import Request
 
     requests = [Request(text) for text in texts if text[0].isascii() and not text[0].isspace()]
     print("| questions under way | a second | ms of the server's CPU each |\n|---|---|---|")
@@ -127,7 +127,7 @@ def verdict(address: str, texts: Sequence[str], given: dict[str, str], causal: d
     """What one way of asking gives, in words."""
     from wug.errors import WugError
     from wug.evaluation.opening import open_model
-    from wug.types import Request
+    from wug.requests import Request
 
     try:
         model = open_model(f"endpoint:{address}", given)

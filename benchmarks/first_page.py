@@ -18,10 +18,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from wug.outcomes import Estimate, Metric, Result, Signature
 from wug.results.store import Store
 from wug.results.sweeps import PlannedModel, plan_text
 from wug.stats import wilson
-from wug.types import Estimate, Metric, Result, Signature
 from wug.web.server import warm_up
 from wug.web.site import Site
 

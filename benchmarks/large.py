@@ -27,7 +27,7 @@ import numpy as np
 
 import scoring
 from timing import DATA, aim, head, line
-from wug.types import Request
+from wug.requests import Request
 
 SHAPES = {
     "tiny": (2, 64, 2, 128),

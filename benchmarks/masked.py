@@ -59,7 +59,7 @@ def wug(model: str, metric: str, batch: int) -> Score:
     """Masked copies sorted by length, the same ones once; sums of the tokens' log-probabilities."""
     from wug.models import masked
     from wug.models.spec import ModelSpec
-    from wug.types import Request
+    from wug.requests import Request
 
     scorer = masked.load(ModelSpec("masked", model, options={"device": "cpu", "pll": metric}))
     return lambda texts: [scored.logprob() for scored in scorer.score([Request(text) for text in texts])]

@@ -22,7 +22,7 @@ def wug(model: str, device: str, dtype: str, batch: int) -> Score:
     """The prefix-tree engine; sums of the tokens' log-probabilities."""
     from wug.models import causal
     from wug.models.spec import ModelSpec
-    from wug.types import Request
+    from wug.requests import Request
 
     scorer = causal.load(ModelSpec("causal", model, options={"device": device, "dtype": dtype}))
     return lambda texts: scorer.score([Request(text) for text in texts]).sums()

@@ -24,12 +24,12 @@ from cached import PLAIN
 from million import make_model, make_pairs, python
 from timing import aim, took
 from wug import stats
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
 from wug.results.columns import literal
 from wug.results.database import connect
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
 from wug.results.store import Store
 from wug.results.sweeps import PlannedModel, plan_text
-from wug.types import Estimate, Metric, Outcome, Result, Signature
 
 SUITES, PAIRS = 67, 1_000
 """BLiMP's paradigms, and the pairs of each."""

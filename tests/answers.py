@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wug.types import Answer, text_of
+from wug.requests import Answer, text_of
 
 
 def noticed(answers: Sequence[Answer], words: str) -> int:

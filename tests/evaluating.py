@@ -11,8 +11,8 @@ from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan, RecordedRun
+from wug.interfaces import Suite
 from wug.results.store import Store
-from wug.types import Suite
 
 
 def handle_of(model: Any) -> ModelHandle:

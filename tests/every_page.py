@@ -7,11 +7,11 @@ from typing import Any
 
 import run_factory
 import sample_results
+from wug.outcomes import Outcome
 from wug.results import run_admin
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 from wug.results.sweeps import PlannedModel, plan_text
-from wug.types import Outcome
 
 RESULTS = range(1, len(sample_results.every()) + 1)
 PAGES = (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from wug.types import Answer, Request, Scored, Token, text_of
+from wug.requests import Answer, Request, Scored, Token, text_of
 
 
 def text_scores(logprob: Callable[[str], float | None]) -> Callable[[str], Scored]:

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 
-from wug.types import Outcome, Result
+from wug.outcomes import Outcome, Result
 
 EVIL = """<script>alert("x")</script></title></style><img src=x onerror=alert(1)>{{ 7 * 7 }}&amp;'"""
 INLINE = {"b", "code", "mark", "span", "strong", "sub"}

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from wug.outcomes import Outcome, Result, Value
 from wug.results.store import Store
 from wug.stats import estimates
-from wug.types import Outcome, Result, Value
 
 Values = Mapping[str, Sequence[Value]]
 """The values of each metric, by item."""

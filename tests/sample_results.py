@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from wug import stats
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
 from wug.results.store import Store, run_key
-from wug.types import Estimate, Metric, Outcome, Result, Signature
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 MODEL = "causal/gpt2@607a30d"

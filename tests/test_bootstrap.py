@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from wug.distributions import DRAWS, SEED, bootstrap_t
+from wug.outcomes import Derivation, Outcome, effect_metrics
 from wug.stats import EstimateAccumulator
-from wug.types import Derivation, Outcome, effect_metrics
 
 VALUES = np.array([3.1, -0.4, 2.2, 7.9, 1.3, 0.2, 4.4, 2.8])
 

@@ -16,7 +16,7 @@ from wug.errors import InputError, UnknownName
 from wug.evaluation.opening import open_model
 from wug.options import Option, read, table
 from wug.train.options import KINDS as TRAINING
-from wug.types import Traits
+from wug.traits import Traits
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OPTIONS = (

@@ -15,7 +15,7 @@ from wug import registry
 from wug.errors import BrokenPlugin, UnknownName
 from wug.evaluation import executors, opening
 from wug.families.commands import MakeCommand, ScoreCommand, predictions
-from wug.types import FamilyTraits
+from wug.traits import FamilyTraits
 
 
 @pytest.fixture

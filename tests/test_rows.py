@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from case_selection import examples
 from wug.errors import InputError, WugError
+from wug.outcomes import Outcome, Result
 from wug.results.queries import table_of
 from wug.results.store import Store
 from wug.rows import VALUES, Filter, OutcomeRow, Rows
-from wug.types import Outcome, Result
 
 LETTERS = "aAbßSsΣσςéÉİiK\"\\'/%_:|=.$ \n\x00\x7f😀n"
 """Capital and small letters, also such as have several forms, and the marks of JSON, SQL and paths."""

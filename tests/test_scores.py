@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wug.requests import Scored
 from wug.scores import Scores
-from wug.types import Scored
 
 LOGPROBS = st.one_of(st.none(), st.floats(-700, 0), st.floats(width=32, max_value=0, allow_nan=False))
 

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from case_selection import examples
+from wug.outcomes import Estimate, Interval, Outcome
 from wug.stats import (
     clip_to_unit,
     clopper_pearson,
@@ -28,7 +29,6 @@ from wug.stats import (
     with_interval_method,
 )
 from wug.stats_paired import t_interval
-from wug.types import Estimate, Interval, Outcome
 
 
 def mostly_zero(n: int, wrong: float, seed: int) -> np.ndarray:

@@ -20,9 +20,10 @@ from fake_completions import Rule, serving
 from wug import registry
 from wug.evaluation.opening import builtin_models, builtin_suites
 from wug.models.attention_lstm import save_attention_lstm
+from wug.requests import Request, Scored, Token
 from wug.results.store import Store
 from wug.testing import TEXTS, check_backend, check_family
-from wug.types import Request, Scored, Token, Traits
+from wug.traits import Traits
 
 EXAMPLES = {
     "choices": "wug_places",

@@ -7,9 +7,9 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=428,
+    files=430,
     lines=78_830,
-    untyped=134,
+    untyped=138,
     class_names_used_twice=1,
     long_modules=6,
     wide_functions=3,

@@ -12,9 +12,9 @@ from typing import Any
 from wug.evaluation.opening import open_suites
 from wug.families.pcfgset.make import DataPlan, make
 from wug.files import write_lines
+from wug.interfaces import Suite
 from wug.models import seq2seq
 from wug.models.spec import ModelSpec
-from wug.types import Suite
 
 FUNCTIONS = "copy reverse repeat shift echo swap_first_last append prepend remove_first remove_second".split()
 TWINS = "swap_first_last_twin repeat_twin append_twin remove_second_twin".split()

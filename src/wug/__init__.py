@@ -15,15 +15,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wug.errors import WugError as WugError
-from wug.types import Answer as Answer
-from wug.types import Estimate as Estimate
-from wug.types import Metric as Metric
-from wug.types import Outcome as Outcome
-from wug.types import Request as Request
-from wug.types import Result as Result
-from wug.types import Scored as Scored
-from wug.types import Suite as Suite
-from wug.types import Token as Token
+from wug.interfaces import Suite as Suite
+from wug.outcomes import Estimate as Estimate
+from wug.outcomes import Metric as Metric
+from wug.outcomes import Outcome as Outcome
+from wug.outcomes import Result as Result
+from wug.requests import Answer as Answer
+from wug.requests import Request as Request
+from wug.requests import Scored as Scored
+from wug.requests import Token as Token
 
 if TYPE_CHECKING:
     from wug.api.comparison import Comparison as Comparison

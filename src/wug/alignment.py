@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from wug.errors import InputError
-from wug.types import Scored
+from wug.requests import Scored
 
 UNKNOWN = ("<unk>", "[UNK]", "<UNK>", "<unk/>")
 STARTS = ("<s>", "[CLS]", "<bos>", "<BOS>", "<sos>", "<eos>", "<|endoftext|>", "<|begin_of_text|>")

@@ -15,8 +15,8 @@ from wug.arguments import members, public
 from wug.errors import InputError, suggestion
 from wug.files import parse_toml, read_text
 from wug.labels import short_names
+from wug.outcomes import Result
 from wug.tables import format_named, format_names
-from wug.types import Result
 
 FILE = "wug.toml"
 

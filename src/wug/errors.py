@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wug.types import Problem
+    from wug.problems import Problem
 
 
 class WugError(Exception):

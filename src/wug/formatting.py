@@ -13,7 +13,7 @@ from wug import registry
 from wug.identity import OVERALL
 
 if TYPE_CHECKING:
-    from wug.types import Estimate, Result
+    from wug.outcomes import Estimate, Result
 
 MIN_EXPONENT_VALUE = 1e15
 """Numbers from here on are written with an exponent."""

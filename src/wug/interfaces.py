@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib import resources
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from wug.errors import InputError, ModelError
-from wug.types import ChatFormat, FamilyTraits, IdentifiedModel, Outcome, Problem, Result, Suite, Traits
+from wug.outcomes import Metric, Outcome, Result, SuiteOutput
+from wug.problems import Problem
+from wug.requests import ChatFormat, EvaluatedModel, IdentifiedModel, Request, Source
+from wug.traits import FamilyTraits, Returns, Traits
 
 if TYPE_CHECKING:
     from wug.exchange.export import ExportedRun, ExportOptions, ModelName
@@ -36,6 +38,64 @@ Rejected: TypeAlias = Mapping[Path, str]
 """Files with the reason why they are not read; empty for those that are."""
 TableRows: TypeAlias = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """The names of columns, and rows."""
+
+
+@runtime_checkable
+class Suite(Protocol):
+    """A test suite: sends requests to a model and judges its outputs.
+
+    Examples:
+        >>> len(wug.open_suites("wug_agreement_pp")[0].sample(4))
+        4
+    """
+
+    @property
+    def name(self) -> str:
+        """The short name that users write."""
+
+    @property
+    def kind(self) -> str:
+        """The family."""
+
+    @property
+    def needs(self) -> Returns:
+        """What a model must return."""
+
+    @property
+    def checksum(self) -> str:
+        """Checksum of everything that can change a result."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every scoring option, for the signature."""
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """Its metrics; the first headline metric represents it."""
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Further data for the pages of its results."""
+
+    def __len__(self) -> int:
+        """Items."""
+
+    def sample(self, items: int) -> Suite:
+        """A sample of `items` items, stratified by group; its options record the size."""
+
+    def requests(self) -> Sequence[Request] | Sequence[str | Source]:
+        """The requests (sources, for a generator) known before the run, so that suites can be computed together."""
+
+    def run(self, model: Any) -> Iterator[SuiteOutput]:
+        """Send requests to `model` and yield outcomes."""
+
+
+@runtime_checkable
+class AdaptableSuite(Suite, Protocol):
+    """A suite that sends different requests to models that score and to models that generate."""
+
+    def for_model(self, model: EvaluatedModel) -> Suite:
+        """The suite with the requests for this model."""
 
 
 def implemented(interface: type[Interface], *modules: ModuleType, **known: object) -> Interface:
@@ -139,6 +199,8 @@ class Family:
     @property
     def schema(self) -> str | None:
         """The JSON Schema of its files, in `schema.json`; None if they are not JSON."""
+        from importlib import resources
+
         try:
             return None if self.module is None else (resources.files(self.module) / "schema.json").read_text("utf-8")
         except (FileNotFoundError, TypeError):  # a module has no files

@@ -13,7 +13,8 @@ from wug.formatting import interval_text, metric_label, plural, value_text
 from wug.identity import IMPORTED, ModelId
 
 if TYPE_CHECKING:
-    from wug.types import Estimate, Result, Suite
+    from wug.interfaces import Suite
+    from wug.outcomes import Estimate, Result
 
 MAX_NOTEBOOK_ROWS = 200
 MAX_CAPTION_NAMES = 4

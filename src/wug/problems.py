@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from wug.errors import FormulaError, InputError, SuiteError
-from wug.types import Problem
 
 MAX_KEPT_PROBLEMS = 1000
 """Errors, and warnings, that are kept: a broken file of 50 MB may have a million."""
 MAX_PROBLEMS = 100
 """Problems of a file that `wug check` lists; further ones are counted."""
 MAX_LISTED_ERRORS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error or a warning about a file."""
+
+    level: Literal["error", "warning"]
+    place: str
+    """Such as `item 12, condition match_sing, region 3`; empty for the whole file."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
 
 
 class ProblemList(list[Problem]):

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from wug.errors import InputError, suggestion
 from wug.files import not_json, read_text, repeated, shortened, table_text
 from wug.formatting import plural
-from wug.problems import ProblemList
-from wug.types import Problem
+from wug.problems import Problem, ProblemList
 
 BLOCK = 64
 """Texts that a `TextColumn` joins."""

@@ -19,7 +19,8 @@ from types import ModuleType
 from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.interfaces import Backend, Family, TableFormat, implemented, traits_of
-from wug.types import FamilyTraits, IdentifiedModel, Traits
+from wug.requests import IdentifiedModel
+from wug.traits import FamilyTraits, Traits
 
 EXTENSIBLE = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
 """Folders to which other packages can add, with the entry points `wug.FOLDER`. There is no folder of metrics."""

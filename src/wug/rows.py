@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from wug.errors import InputError
-from wug.types import Outcome
+from wug.outcomes import Outcome
 
 VALUES = ("true", "false", "none")
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from wug import registry
-from wug.types import DATA, Outcome, Result
+from wug.outcomes import DATA, Outcome, Result
 
 PLAIN_TEXT = "plain_text"
 """False in the meta of a result, or in the record of its set, if the items must not be published as plain text."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug.errors import InputError
-from wug.types import WHOLE_TEXT, Request, Scored
+from wug.requests import WHOLE_TEXT, Request, Scored
 
 Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Names: TypeAlias = Mapping[int, tuple[str, ...]]

@@ -17,8 +17,8 @@ import numpy as np
 
 from wug.distributions import MAX_UNITS, MIN_UNITS, beta_quantile, bootstrap_t, t_quantile
 from wug.identity import OVERALL, Group
-from wug.types import PROPORTION_METHODS, Derivation, Estimate, Interval, Metric, Outcome, Unit
-from wug.types import Method as Method
+from wug.outcomes import PROPORTION_METHODS, Derivation, Estimate, Interval, Metric, Outcome, Unit
+from wug.outcomes import Method as Method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

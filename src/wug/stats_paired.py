@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from wug.distributions import beta_cdf, root, sign_test_p, t_quantile
+from wug.outcomes import Interval
 from wug.stats import wilson
-from wug.types import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

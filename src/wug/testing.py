@@ -30,10 +30,11 @@ from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
 from wug.files import head
 from wug.identity import ModelId
-from wug.interfaces import Backend, Family
+from wug.interfaces import Backend, Family, Suite
+from wug.outcomes import Metric, Outcome, Result
+from wug.requests import LN2, Request, Scored, Source, Token, text_of
 from wug.results.queries import rows_of
 from wug.results.store import Store
-from wug.types import LN2, Metric, Outcome, Request, Result, Scored, Source, Suite, Token, text_of
 from wug.views.family_views import computed_parts, items_of, parts_of
 
 TEXTS = ("The wug sleeps.", "Two wugs sleep, and one sings.", "wug")

@@ -18,7 +18,7 @@ import wug
 from command_line import run_python
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, UnknownOption
-from wug.types import Traits
+from wug.traits import Traits
 
 SUITE = {
     "meta": {"name": "agreement", "metric": "sum"},

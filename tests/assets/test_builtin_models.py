@@ -11,7 +11,7 @@ import pytest
 from answers import texts
 from wug import registry
 from wug.evaluation.opening import builtin_models, open_model
-from wug.types import Request
+from wug.requests import Request
 
 MODELS = builtin_models()
 

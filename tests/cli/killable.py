@@ -13,7 +13,7 @@ from pathlib import Path
 from wug.evaluation import opening
 from wug.evaluation.handle import ModelHandle
 from wug.models.spec import ModelSpec
-from wug.types import Request, Scored
+from wug.requests import Request, Scored
 
 
 class SlowScorer:

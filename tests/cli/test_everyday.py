@@ -14,8 +14,8 @@ import pytest
 from command_line import refused, wug
 from run_factory import keep, outcomes, result
 from wug.evaluation.opening import builtin_models, builtin_suites
+from wug.outcomes import Metric, Outcome, Result
 from wug.stats import estimates
-from wug.types import Metric, Outcome, Result
 
 SUITE = "wug_reflexive"
 

@@ -11,10 +11,10 @@ import pytest
 
 import run_factory
 from command_line import wug
+from wug.outcomes import Outcome
 from wug.results.store import Store
 from wug.results.sweeps import PlannedModel, plan_text
 from wug.stats_paired import fewest, mcnemar_power, share_width
-from wug.types import Outcome
 
 
 @pytest.fixture

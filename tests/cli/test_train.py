@@ -20,11 +20,11 @@ from answers import texts
 from command_line import CommandOutput, refused, start_wug, wug
 from wug.evaluation.opening import model_spec, open_model
 from wug.models.attention_lstm import ATTENTIONS, STARTS, load_attention_lstm
+from wug.requests import Request
 from wug.results.store import Store
 from wug.train import steps
 from wug.train.checkpoint import TrainingFolder
 from wug.train.options import KINDS as OPTIONS
-from wug.types import Request
 
 CORES = ("--batch-size", 4, "--device", "cpu", "--seed", 3)
 TINY = (*CORES, "--layers", 1, "--embedding-size", 16, "--ffn-size", 16)

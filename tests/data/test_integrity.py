@@ -17,7 +17,7 @@ from wug import data
 from wug.data import catalogue
 from wug.errors import DataError
 from wug.evaluation.opening import open_suites
-from wug.types import DATA
+from wug.outcomes import DATA
 
 OTHER = b'{"sentence_good": "The wug sleep.", "sentence_bad": "The wug sleeps."}\n' * 3
 """As long as the published file."""

@@ -8,7 +8,8 @@ import pytest
 
 from wug.evaluation.annotated_suite import AnnotatedSuite
 from wug.evaluation.opening import open_suites
-from wug.types import DATA, Suite
+from wug.interfaces import Suite
+from wug.outcomes import DATA
 
 MEMBERS = sorted(name for name in vars(Suite) if not name.startswith("_") or name == "__len__")
 

@@ -16,8 +16,8 @@ from fake_models import FakeGenerator, FakeScorer, length_scores, text_scores
 from wug.errors import ModelError, StoreError
 from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec
+from wug.requests import Answer, Request, Scored, TextReading
 from wug.scores import Texts
-from wug.types import Answer, Request, Scored, TextReading
 
 
 class Trickling(FakeScorer):

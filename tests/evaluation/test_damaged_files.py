@@ -24,13 +24,14 @@ from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.handle import ModelHandle
 from wug.models.spec import ModelSpec
+from wug.outcomes import Result
+from wug.requests import Answer, Request, Scored
 from wug.results import sqlite as files
 from wug.results.comparison import compare
 from wug.results.reader import RunReader
 from wug.results.schema import INDEX
 from wug.results.store import Store
 from wug.rows import Filter
-from wug.types import Answer, Request, Result, Scored
 
 
 def noticed_scores(text: str) -> Scored:

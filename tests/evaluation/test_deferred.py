@@ -25,8 +25,9 @@ from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import builtin_models, model_spec, open_model, open_suites
 from wug.models import Identity, ModelSpec
 from wug.models.weights.fingerprints import fingerprint
+from wug.requests import Request
 from wug.results.store import Store
-from wug.types import Request, Traits
+from wug.traits import Traits
 
 HEAVY = ("torch", "transformers", "ctranslate2")
 COMMAND = f"""

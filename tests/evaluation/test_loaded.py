@@ -15,7 +15,7 @@ from evaluating import cached
 from wug.errors import InputError, ModelError, UnknownOption
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import open_loaded, open_model
-from wug.types import Request, text_of
+from wug.requests import Request, text_of
 
 TEXTS = ["the boy swims .", "a girl that nobody saw is tall", "naïve dogs"]
 AUTO = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM", "seq2seq": "AutoModelForSeq2SeqLM"}

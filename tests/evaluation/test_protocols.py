@@ -11,7 +11,7 @@ import pytest
 from command_line import refused, wug
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
-from wug.types import Result
+from wug.outcomes import Result
 
 PAIRS = '{"sentence_good": "The cats sleep.", "sentence_bad": "The cats sleeps now."}\n'
 

@@ -32,9 +32,9 @@ from wug.evaluation.executors import ray as on_ray
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import model_spec, open_model
 from wug.models import ModelSpec
+from wug.requests import Request
 from wug.results.store import Store
 from wug.results.sweeps import find, runs_of
-from wug.types import Request
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wug[ray]'")
 pytestmark = pytest.mark.filterwarnings("ignore")

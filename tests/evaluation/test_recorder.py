@@ -15,10 +15,12 @@ from wug.errors import InputError, ModelError, StoreError
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
+from wug.interfaces import Suite
 from wug.models.spec import ModelSpec
+from wug.outcomes import Outcome
+from wug.requests import Request
 from wug.results.outcomes import PackedOutcomes, collected
 from wug.results.store import Store
-from wug.types import Outcome, Request, Suite
 
 
 @dataclass

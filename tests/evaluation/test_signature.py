@@ -17,9 +17,10 @@ from wug.evaluation.evaluate import build_signature, evaluate, signature
 from wug.evaluation.opening import builtin_suites, open_suites
 from wug.families import pairs, pcfgset, syntaxgym
 from wug.families.pcfgset.localism import score_trace
+from wug.interfaces import Suite
+from wug.outcomes import Result, Signature
 from wug.results.comparison import ComparisonSettings, compare
 from wug.results.store import Store, run_key
-from wug.types import Result, Signature, Suite
 
 FAMILIES = (
     "wug_reflexive",

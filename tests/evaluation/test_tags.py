@@ -10,7 +10,7 @@ import pytest
 from wug.errors import InputError
 from wug.evaluation.opening import builtin_suites, open_suites
 from wug.evaluation.suite_selection import tagged, tags_of
-from wug.types import Suite
+from wug.interfaces import Suite
 
 
 def published(tmp_path: Path, *names: str) -> list[Suite]:

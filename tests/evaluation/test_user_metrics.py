@@ -15,7 +15,7 @@ from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.evaluation.annotated_suite import AnnotatedSuite, with_metrics
 from wug.evaluation.user_metrics import find_metric
-from wug.types import Outcome
+from wug.outcomes import Outcome
 
 PAIRS = [
     {"sentence_good": "The cat sleeps.", "sentence_bad": "The cat sleep.", "field": "a"},

@@ -16,7 +16,9 @@ from reference import reference
 from wug.errors import InputError
 from wug.families import choices, pairs
 from wug.families.links import LINKS, LinkedText, LinkParameters
-from wug.types import Notice, Outcome, Row, Scored, Suite, Token
+from wug.interfaces import Suite
+from wug.outcomes import Notice, Outcome, SuiteOutput
+from wug.requests import Scored, Token
 
 COLUMNS = {
     "sum": "sum",
@@ -64,7 +66,7 @@ def words(logprobs: Mapping[str, float]) -> FakeScorer:
 
 
 def verdicts(suite: Suite, model: FakeScorer) -> tuple[dict[str, list[object]], list[str]]:
-    found: list[Row] = list(suite.run(model))
+    found: list[SuiteOutput] = list(suite.run(model))
     values: dict[str, list[object]] = {}
     for row in found:
         if isinstance(row, Outcome):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wug.errors import InputError, SuiteError
-from wug.problems import MAX_KEPT_PROBLEMS, ProblemList, capped, refuse_errors
-from wug.types import Problem
+from wug.problems import MAX_KEPT_PROBLEMS, Problem, ProblemList, capped, refuse_errors
 
 
 def test_an_error_of_a_block_is_added_and_the_next_line_follows() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import wug
 from fake_models import FakeScorer
-from wug.types import Scored
+from wug.requests import Scored
 
 SENTENCES = {"match": ["the boy", "swims"], "mismatch": ["the boy", "swim"]}
 

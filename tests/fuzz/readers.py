@@ -228,8 +228,8 @@ def _converted(name: str, folder: Path) -> None:
 
 def _rows(rows: Any) -> None:
     """Go through judgements and estimate from them, as a result does."""
+    from wug.outcomes import Outcome
     from wug.stats import estimates
-    from wug.types import Outcome
 
     list(estimates([row for row in rows if isinstance(row, Outcome)]))
 
@@ -281,7 +281,7 @@ def _twins(folder: Path) -> None:
 def _ngram(folder: Path) -> None:
     from wug.models import ngram
     from wug.models.spec import ModelSpec
-    from wug.types import Request
+    from wug.requests import Request
 
     model = ngram.load(ModelSpec("ngram", str(folder / "m.arpa")))
     model.score([Request("the boy swims"), Request("a boy swim ."), Request("")])

@@ -73,7 +73,7 @@ class Campaign:
         """Load the model and ask it."""
         from wug.models import endpoint
         from wug.models.spec import ModelSpec
-        from wug.types import Request
+        from wug.requests import Request
 
         if self._server is None:
             self._server = Server()

@@ -13,8 +13,8 @@ from wug.errors import InputError
 from wug.models import ModelSpec
 from wug.models import attention_lstm as backend
 from wug.models.attention_lstm import AttentionShape, save_attention_lstm, source_numbers
+from wug.requests import Request, TextReading
 from wug.texts import surprisal
-from wug.types import Request, TextReading
 
 SOURCES = ["copy A B C", "", "reverse E", "copy A B C , D E A A", "wug A"]
 TEXTS = ["A B C", "D", "E wug E", "A B C D E A A , ,", "C A"]

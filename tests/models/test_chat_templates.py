@@ -13,7 +13,7 @@ from wug.errors import InputError, ModelError
 from wug.evaluation.cache import Cache
 from wug.evaluation.opening import open_model
 from wug.models.tokenization.chat_templates import ChatTemplate
-from wug.types import Chat, Request
+from wug.requests import Chat, Request
 
 SENTENCES = ("the boy swims .", "the boy swim .", "naïve authors see what she gave .")
 USER = (("user", "Write one sentence."),)

@@ -23,7 +23,7 @@ from wug.evaluation.opening import open_suites
 from wug.models import command
 from wug.models.command import BatchCommand, FilterCommand, answers
 from wug.models.spec import ModelSpec, parse
-from wug.types import Result
+from wug.outcomes import Result
 
 Writer = Callable[..., str]
 

@@ -33,7 +33,7 @@ from wug.models.endpoint.answers import read_echo, read_next
 from wug.models.endpoint.client import Address, Client
 from wug.models.spec import ModelSpec, parse
 from wug.models.tokenization.token_offsets import PART
-from wug.types import Request, Scored
+from wug.requests import Request, Scored
 
 pytestmark = pytest.mark.usefixtures("waits")
 

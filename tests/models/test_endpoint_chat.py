@@ -19,7 +19,7 @@ from wug.models import endpoint
 from wug.models.endpoint import EndpointScorer
 from wug.models.endpoint.answers import read_chat, read_chat_tokens
 from wug.models.spec import ModelSpec
-from wug.types import Chat, Request
+from wug.requests import Chat, Request
 
 pytestmark = pytest.mark.usefixtures("waits")
 USER = (("user", "Write one sentence."),)

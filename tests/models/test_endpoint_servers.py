@@ -18,7 +18,7 @@ from wug.errors import ModelError
 from wug.models import endpoint
 from wug.models.endpoint import EndpointScorer
 from wug.models.spec import ModelSpec
-from wug.types import Request, Scored
+from wug.requests import Request, Scored
 
 FILES = sorted((Path(__file__).parent / "server_answers").glob("*.json"))
 Answers = Callable[[dict[str, Any]], Any]

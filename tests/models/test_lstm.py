@@ -22,7 +22,8 @@ from wug.models.lstm import network as _lstm_network
 from wug.models.lstm.network import levels
 from wug.models.spec import ModelSpec, parse
 from wug.models.tokenization.ragged import Ragged
-from wug.types import Outcome, Request, Scored, TextReading, Turn
+from wug.outcomes import Outcome
+from wug.requests import Request, Scored, TextPosition, TextReading
 
 WORDS = "<unk> <eos> the a boy girls swim swims that near , . The".split()
 END = WORDS.index("<eos>")
@@ -214,8 +215,8 @@ def test_alternatives_at_one_place_begin_in_the_same_state_and_the_first_is_gone
     answers = model.score(
         [
             Request("a girls swim"),
-            Request("the boy swims near .", (8, 13), Turn(0)),
-            Request("the boy swim near .", (8, 12), Turn(0)),
+            Request("the boy swims near .", (8, 13), TextPosition(0)),
+            Request("the boy swim near .", (8, 12), TextPosition(0)),
             Request("the girls ."),
         ]
     )
@@ -228,23 +229,23 @@ def test_alternatives_at_one_place_begin_in_the_same_state_and_the_first_is_gone
 
 def test_alternatives_of_several_words_are_read_from_where_they_part(plain: Plain, saved: Path) -> None:
     model = load(saved, state="carry")
-    turn = Turn(0)
+    turn = TextPosition(0)
     answers = model.score([Request("the boy swims", (4, 7), turn), Request("the girls near swims", (4, 14), turn)])
     assert list(answers[0].logprobs) == near(plain.logprobs(["<eos>", "the", "boy"])[0])
     assert list(answers[1].logprobs) == near(plain.logprobs(["<eos>", "the", "girls", "near"])[0])
 
 
 def test_alternatives_are_read_from_where_they_part_even_before_the_span(plain: Plain, saved: Path) -> None:
-    turn = Turn(0)
+    turn = TextPosition(0)
     model = load(saved, state="carry")
     answers = model.score([Request("the boy", (4, 7), turn), Request("a boy", (2, 5), turn), Request("a")])
     assert list(answers[1].logprobs) == near(plain.fresh("a boy"))
     assert list(answers[2].logprobs) == near(plain.logprobs("<eos> the boy <eos> a".split())[0][-1:])
 
 
-@pytest.mark.parametrize("turns", [(None, None), (Turn(0), Turn(1)), (None, Turn(0))])
+@pytest.mark.parametrize("turns", [(None, None), (TextPosition(0), TextPosition(1)), (None, TextPosition(0))])
 def test_requests_of_different_turns_are_no_alternatives(
-    plain: Plain, saved: Path, turns: tuple[Turn | None, Turn | None]
+    plain: Plain, saved: Path, turns: tuple[TextPosition | None, TextPosition | None]
 ) -> None:
     requests = [Request("the boy", (4, 7), turns[0]), Request("the girls", (4, 9), turns[1])]
     answers = load(saved, state="carry").score(requests)
@@ -260,7 +261,7 @@ def test_whole_texts_are_no_alternatives(plain: Plain, saved: Path) -> None:
 
 def test_a_span_inside_a_word_counts_the_word_with_the_alternatives(plain: Plain, saved: Path) -> None:
     answers = load(saved, state="carry").score(
-        [Request("a swims", (6, 7), Turn(0)), Request("a swim", (6, 6), Turn(0))]
+        [Request("a swims", (6, 7), TextPosition(0)), Request("a swim", (6, 6), TextPosition(0))]
     )
     assert list(answers[0].logprobs) == near(plain.fresh("a swims"))
     assert list(answers[1].logprobs) == near(plain.fresh("a swim"))

@@ -19,7 +19,7 @@ from pickles import Call, Named, Reference, legacy, storage, tensor
 from wug.errors import InputError, ModelError, WugError
 from wug.models import lstm
 from wug.models.spec import ModelSpec
-from wug.types import Request
+from wug.requests import Request
 
 WORDS = "<unk> <eos> the boy swims .".split()
 TEXT = "the boy swims ."

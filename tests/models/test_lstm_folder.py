@@ -18,7 +18,7 @@ from wug.evaluation.opening import model_spec, open_model
 from wug.models import lstm
 from wug.models.lstm.weights import save_word_lstm
 from wug.models.spec import ModelSpec
-from wug.types import Request
+from wug.requests import Request
 
 WORDS = "<unk> <eos> who didn't she see ? the boy swims . Who".split()
 TEXT = "who didn't she see?"

@@ -15,7 +15,8 @@ from wug.errors import ModelError
 from wug.families import pairs
 from wug.models import lstm
 from wug.models.spec import ModelSpec
-from wug.types import Outcome, Request
+from wug.outcomes import Outcome
+from wug.requests import Request
 
 WORDS = "<unk> <eos> the a boy girls swim swims swam that near , . The is are".split()
 HEADER = "pattern\tconstr_id\tsent_id\tcorrect_number\tform\tclass\ttype\tlen_prefix\tsent"

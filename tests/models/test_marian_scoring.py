@@ -13,7 +13,7 @@ from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 from wug.errors import InputError
 from wug.models import ModelSpec, seq2seq
-from wug.types import Request
+from wug.requests import Request
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses:UserWarning")
 

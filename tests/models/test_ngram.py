@@ -14,7 +14,7 @@ from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import ngram
 from wug.models.spec import ModelSpec
-from wug.types import Request, TextReading
+from wug.requests import Request, TextReading
 
 ARPA = """made by hand
 

@@ -21,7 +21,7 @@ from wug.evaluation.evaluate import evaluate
 from wug.models import prompt
 from wug.models.prompt import PromptTemplate
 from wug.models.spec import TEMPLATE, ModelSpec
-from wug.types import Answer
+from wug.requests import Answer
 
 Maker = Callable[..., Path]
 ARCHITECTURES = ["gpt2", "llama", "gpt_neox", "opt", "mamba"]

@@ -22,7 +22,7 @@ from wug.models.causal.forward import CausalEngine, ScoringMethods
 from wug.models.causal.selftest import choose_engine
 from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.sliding_windows import on_both_sides, to_the_left
-from wug.types import Request, Scored, TextReading
+from wug.requests import Request, Scored, TextReading
 
 Maker = Callable[..., Path]
 LENGTHS = [3, 71, 19, 1, 150, 2, 44, 19, 128, 7]

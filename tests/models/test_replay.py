@@ -12,7 +12,7 @@ from wug.errors import InputError
 from wug.models import replay
 from wug.models.replay import ReplayScorer
 from wug.models.spec import ModelSpec
-from wug.types import Request, Scored
+from wug.requests import Request, Scored
 
 
 def scored(folder: Path, text: str, tokens: list[str], logprobs: list[Any]) -> Scored:

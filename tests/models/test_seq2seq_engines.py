@@ -29,7 +29,7 @@ from wug.models.seq2seq import conversion
 from wug.models.seq2seq.config import HubTokenizer, SavedTokenizer
 from wug.models.seq2seq.conversion import Translator
 from wug.models.weights.fingerprints import CHECKSUMS, content, obtain_conversion
-from wug.types import Answer, Source
+from wug.requests import Answer, Source
 
 ARCHITECTURES = ["t5", "bart", "marian", "m2m_100", "mbart", "pegasus", "mt5", "umt5"]
 MOST = ["1", "3", "24", "auto"]

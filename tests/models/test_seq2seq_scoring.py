@@ -23,8 +23,8 @@ from wug.models.decoding import teacher_forcing
 from wug.models.decoding.conditional_scoring import ForcedTarget
 from wug.models.decoding.teacher_forcing import TeacherForcing
 from wug.models.seq2seq.scoring import HubEncoderDecoder
+from wug.requests import Request, Scored, TextReading
 from wug.texts import surprisal
-from wug.types import Request, Scored, TextReading
 
 SENTINELS = ["<extra_id_0>", "<extra_id_1>"]
 NEAR = 1e-4

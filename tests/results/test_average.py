@@ -10,8 +10,8 @@ import pytest
 import run_factory
 from wug import Results
 from wug.errors import InputError, UnknownName
+from wug.outcomes import Outcome, Result, Signature
 from wug.results.average import pool, without_seed
-from wug.types import Outcome, Result, Signature
 
 
 def result(model: str, right: int, seed: str = "", suite: str = "s") -> Result:

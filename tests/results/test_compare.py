@@ -12,9 +12,9 @@ import pytest
 
 from run_factory import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
+from wug.outcomes import Metric, Outcome
 from wug.results.comparison import ComparisonSettings, Contrast, RunComparison, compare
 from wug.results.store import Store
-from wug.types import Metric, Outcome
 
 A, B = "causal/a@1", "causal/b@2"
 RIGHT, WRONG = True, False

@@ -11,9 +11,10 @@ from scipy import stats
 import run_factory
 from command_line import wug
 from wug.families.links import margin_metrics
+from wug.outcomes import Metric, Outcome, Result, Signature
+from wug.requests import LN2
 from wug.results.comparison import ComparisonSettings, compare
 from wug.results.store import Store
-from wug.types import LN2, Metric, Outcome, Result, Signature
 
 FIRST = [(-1.0, -2.5), (-3.0, -2.0), (-4.0, -9.0), (-1.0, -1.5), (-2.0, -2.25)]
 SECOND = [(-2.0, -2.5), (-3.0, -5.0), (-4.0, -5.0), (-1.0, -4.5), (-6.0, -2.25)]

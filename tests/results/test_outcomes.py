@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import run_factory
 from wug import stats
 from wug.errors import StoreError
+from wug.outcomes import Outcome, Result
 from wug.results import outcomes
 from wug.results.columns import dump
 from wug.results.database import database_errors
@@ -25,7 +26,6 @@ from wug.results.queries import rows_of, table_of, unpack
 from wug.results.store import Store
 from wug.rows import Filter
 from wug.stats import EstimateAccumulator
-from wug.types import Outcome, Result
 
 OUTCOMES = tuple(
     Outcome(f"item {n}", "accuracy", n % 3 > 0, {"half": "first" if n < 9 else "second"}, {"good": f"a {n}"})

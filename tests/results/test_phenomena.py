@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from wug.outcomes import Estimate, Metric, Result, Signature
 from wug.results.schema import phenomenon_scores
 from wug.stats import wilson
-from wug.types import Estimate, Metric, Result, Signature
 
 
 def blimp(*groups: tuple[str, float, int]) -> Result:

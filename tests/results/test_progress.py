@@ -15,11 +15,13 @@ import pytest
 from evaluating import record
 from fake_models import FakeScorer
 from wug.errors import ModelError
+from wug.interfaces import Suite
+from wug.outcomes import Outcome
+from wug.requests import Request, Scored
 from wug.results.progress import Progress, ProgressReporter, duration, in_words
 from wug.results.reader import RunReader
 from wug.results.records import alive
 from wug.results.store import Store
-from wug.types import Outcome, Request, Scored, Suite
 
 
 class WatchingScorer(FakeScorer):

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, StoreError
+from wug.outcomes import Estimate, Outcome, Result, Signature
 from wug.results.reader import RunReader
 from wug.results.records import summary_of_row
 from wug.results.schema import INDEX, RESULT
 from wug.results.store import Store
 from wug.rows import Filter
-from wug.types import Estimate, Outcome, Result, Signature
 
 
 def result(items: int = 10) -> Result:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from wug.errors import StoreError
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
 from wug.results import store as stores
 from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
-from wug.types import Estimate, Metric, Outcome, Result, Signature
 
 RESULT = Result(
     suite="number <script>",

@@ -9,8 +9,8 @@ import pytest
 
 from command_line import wug
 from run_factory import keep, outcomes, result
+from wug.outcomes import Estimate, Result
 from wug.stats import wilson
-from wug.types import Estimate, Result
 
 
 def aggregate(model: str, right: int, n: int) -> Result:

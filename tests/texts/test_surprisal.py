@@ -21,8 +21,8 @@ from tokenizers_of_all_kinds import KINDS
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.cache import Cache
 from wug.models import ModelSpec, causal
+from wug.requests import Scored
 from wug.texts import Text, surprisal
-from wug.types import Scored
 
 Maker = Callable[..., Path]
 COLUMNS = "model text_id sentence_id word_id word start end surprisal entropy rank tokens unknown".split()

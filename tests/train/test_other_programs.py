@@ -21,7 +21,7 @@ from command_line import wug
 from reference import reference
 from wug.evaluation.opening import builtin_models, open_model
 from wug.files import read_lines
-from wug.types import Request
+from wug.requests import Request
 
 SUBJECTS = ("The cat", "A dog", "The old man", "My aunt")
 PREDICATES = ("sleeps.", "saw a bird.", "ran.", "left him.")

@@ -15,6 +15,7 @@ from wug.errors import ModelError
 from wug.evaluation.opening import open_model
 from wug.models.lstm import load as load_lstm
 from wug.models.spec import ModelSpec
+from wug.requests import Request
 from wug.train.checkpoint import TrainingFolder, TrainingState
 from wug.train.corpus import TokenRows, encode
 from wug.train.options import NetworkSize
@@ -28,7 +29,6 @@ from wug.train.text_models import (
     block_mask,
 )
 from wug.train.vocabulary import causal_tokenizer, encode_all, masked_tokenizer
-from wug.types import Request
 
 UNITS = ["The cat sleeps here.", "A dog ran.", "My aunt saw the old man."] * 8
 SHAPE = NetworkSize(layers=2, embedding_size=16, heads=2, ffn_size=24)

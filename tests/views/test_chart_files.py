@@ -11,7 +11,7 @@ import run_factory
 import wug
 from command_line import wug as command
 from wug.errors import InputError, UnknownName
-from wug.types import Outcome
+from wug.outcomes import Outcome
 from wug.views.chart_files import PALETTES, ChartStyle
 
 

@@ -13,10 +13,10 @@ import pytest
 from rich.console import Console
 
 from run_factory import keep, outcomes, result
+from wug.outcomes import Better, Metric
 from wug.results.comparison import ComparisonSettings, RunComparison, compare
 from wug.results.store import Store
 from wug.tables import table_text
-from wug.types import Better, Metric
 from wug.views import comparison as report
 from wug.views.comparison_charts import chart, figures
 from wug.views.report import ReportedResult, render

@@ -34,13 +34,13 @@ from wug.families import choices, cogs, pcfgset
 from wug.families.pairs.outcomes import CORRELATIONS, HumanCorrelations
 from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
 from wug.results.average import averages
 from wug.results.comparison import ComparisonSettings, RunComparison, compare
 from wug.results.queries import table_of
 from wug.results.store import Store
 from wug.rows import Rows
 from wug.tables import table_text
-from wug.types import Estimate, Metric, Outcome, Result, Signature
 from wug.views import comparison as comparisons
 from wug.views import terminal
 from wug.views.family_views import computed_parts, items_of, parts_of, sampled_groups

@@ -9,7 +9,7 @@ import pytest
 
 from reference import reference
 from run_factory import result
-from wug.types import Estimate
+from wug.outcomes import Estimate
 from wug.views.provenance import published_results_part, published_values
 
 

@@ -19,7 +19,7 @@ from html_helpers import EVIL, Seen, read, taint
 from wug import registry
 from wug.errors import InputError, WugError
 from wug.formatting import local_time
-from wug.types import Estimate, Metric, Outcome, Result, Signature
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
 from wug.views import family_views as views
 from wug.views.parts import (
     FactsPart,

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from wug.alignment import first_texts
-from wug.types import Scored, Token
+from wug.requests import Scored, Token
 from wug.views.text_display import JOINER, characters, direction, direction_runs, join_letters, mark_differences
 from wug.web.pages.sentence import score_panel
 

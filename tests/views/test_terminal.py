@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from wug.types import Estimate, Metric, Result, Signature
+from wug.outcomes import Estimate, Metric, Result, Signature
 from wug.views.result_tables import cells
 from wug.views.terminal import across_suites, show
 

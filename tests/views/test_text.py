@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wug.types import Outcome, Result, Signature
+from wug.outcomes import Outcome, Result, Signature
 from wug.views.parts import (
     CodePart,
     FactsPart,

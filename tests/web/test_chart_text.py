@@ -16,7 +16,7 @@ import wug
 from browsing import Served
 from timeouts import PATIENCE
 from wug import stats
-from wug.types import Estimate, Outcome, Result, Signature
+from wug.outcomes import Estimate, Outcome, Result, Signature
 
 WIDTHS = (1440, 1024, 390)
 LONG = ("subject determiner", "subject noun", "that", "distractor determiner", "rest of relative clause", "verb")

@@ -22,7 +22,7 @@ import sample_results
 import wug
 from browsing import Served, follow
 from wug import stats
-from wug.types import Derivation, Estimate, Metric, Outcome, Result, Signature, effect_metrics
+from wug.outcomes import Derivation, Estimate, Metric, Outcome, Result, Signature, effect_metrics
 from wug.views.report import ReportedResult, render
 
 POINTS = "path[aria-roledescription='point']"

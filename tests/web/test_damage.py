@@ -19,9 +19,9 @@ import sample_results
 from browsing import client_of, full_disk
 from case_selection import cases
 from wug.families.syntaxgym.editor import DESIGNS
+from wug.outcomes import Outcome, Result, Signature
 from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
-from wug.types import Outcome, Result, Signature
 from wug.web import downloads
 from wug.web.editor import DraftStore
 from wug.web.site import Site

@@ -16,8 +16,8 @@ from job_helpers import shared
 from wug import stats
 from wug.evaluation.evaluate import build_result
 from wug.evaluation.opening import open_model, open_suites
+from wug.outcomes import Outcome, Result, Signature
 from wug.results.store import Store
-from wug.types import Outcome, Result, Signature
 from wug.views.report import ReportedResult, render
 from wug.web.site import Site
 

@@ -12,11 +12,11 @@ from wug.arguments import members, public
 from wug.errors import InputError, UnknownName
 from wug.files import user_path, write_text
 from wug.formatting import plural
+from wug.outcomes import Result
 from wug.results.comparison import ComparisonSettings, Contrast, RunComparison
 from wug.results.comparison import compare as compare_runs
 from wug.results.store import Store
 from wug.tables import Table, Tabulated, table_text
-from wug.types import Result
 from wug.views import chart_files, vega
 from wug.views import comparison as comparison_text
 from wug.views.comparison_charts import chart

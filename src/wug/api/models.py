@@ -15,8 +15,8 @@ from wug.evaluation import model_patterns, opening
 from wug.evaluation.handle import ModelHandle
 from wug.files import refuse_surrogates
 from wug.options import refuse_unknown, written
+from wug.requests import Answer, Generator, Request, Scored, Scorer, TextReading
 from wug.texts.surprisals import can_score_sources
-from wug.types import Answer, Generator, Request, Scored, Scorer, TextReading
 
 EXPECTED = "a name such as 'causal:gpt2', a folder, a loaded model of transformers, or a function"
 Setting: TypeAlias = str | int | float | bool | Path | tuple[str, ...] | list[str] | None
@@ -121,7 +121,7 @@ class Model:
                 place=f"texts[{index}]",
             )
         if text.reading is not None and not isinstance(text.reading, TextReading):
-            raise InputError(f"reading={text.reading!r}: write wug.types.TextReading(…)", place=f"texts[{index}]")
+            raise InputError(f"reading={text.reading!r}: write wug.requests.TextReading(…)", place=f"texts[{index}]")
         if text.source is not None and self.options.get("score") != "source":
             raise ModelError(f"{self.id} does not take sources. They are for encoder–decoders opened with score=source")
         return text

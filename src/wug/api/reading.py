@@ -29,9 +29,9 @@ from wug.files import user_path
 from wug.formatting import interval_text, number
 from wug.identity import Group
 from wug.labels import short_names
+from wug.outcomes import Estimate, Result
 from wug.results.queries import rows_of
 from wug.tables import Table, Tabulated
-from wug.types import Estimate, Result
 
 if TYPE_CHECKING:
     import altair

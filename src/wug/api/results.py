@@ -13,11 +13,11 @@ from wug.configuration import config, default_store
 from wug.errors import InputError, UnknownName
 from wug.files import user_path
 from wug.labels import html, result_line, short_names
+from wug.outcomes import Outcome, Result
 from wug.results import store as results_store
 from wug.results.average import PoolBy, pool
 from wug.results.records import Run
 from wug.tables import Table, Tabulated
-from wug.types import Outcome, Result
 
 if TYPE_CHECKING:
     import altair

@@ -21,9 +21,10 @@ from wug.evaluation.service import execute, opened_cache
 from wug.evaluation.suite_selection import resolve_suites
 from wug.evaluation.user_metrics import MetricCallable, MetricFunction, as_metric, find_metric
 from wug.files import refuse_surrogates, user_path
+from wug.interfaces import Suite
+from wug.outcomes import Better
+from wug.outcomes import Unit as MetricUnit
 from wug.tables import Table
-from wug.types import Better, Suite
-from wug.types import Unit as MetricUnit
 
 if TYPE_CHECKING:
     import pandas

@@ -24,8 +24,8 @@ from wug.errors import InputError, WugError
 from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_option, option
 from wug.files import format_of, write_text
 from wug.formatting import escape_controls
+from wug.outcomes import Result
 from wug.tables import Tabular, format_named, format_names
-from wug.types import Result
 
 if TYPE_CHECKING:
     from wug.results.comparison import RunComparison

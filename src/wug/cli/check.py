@@ -9,7 +9,7 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.formatting import plural
-from wug.types import Problem
+from wug.problems import Problem
 
 
 @common.with_options(common.KIND, common.SUITE_OPTIONS)

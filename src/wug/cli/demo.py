@@ -14,7 +14,8 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.families.commands import FOLDER, POSITIVE
-from wug.types import Result, Suite
+from wug.interfaces import Suite
+from wug.outcomes import Result
 from wug.views import chart_files
 
 if TYPE_CHECKING:

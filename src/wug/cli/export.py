@@ -19,9 +19,9 @@ from wug.configuration import config
 from wug.errors import InputError, UnknownName, WugError
 from wug.families.commands import OUTPUT_FOLDER
 from wug.files import write_pieces, writing
+from wug.outcomes import Result
 from wug.patterns import matches, require_matches
 from wug.tables import RowTable, format_named, format_names, format_suffixes
-from wug.types import Result
 from wug.views import chart_files
 from wug.views.chart_files import ChartStyle
 

@@ -15,8 +15,8 @@ from wug.cli import _run_output as output
 from wug.evaluation import executors
 from wug.families.commands import OUTPUT_FILE, POSITIVE, option
 from wug.files import existing, format_of
+from wug.outcomes import PROPORTION_METHODS, Result
 from wug.tables import format_suffixes
-from wug.types import PROPORTION_METHODS, Result
 from wug.views import chart_files
 
 if TYPE_CHECKING:

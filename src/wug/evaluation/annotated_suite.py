@@ -7,8 +7,10 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.evaluation.user_metrics import MetricFunction
+from wug.interfaces import AdaptableSuite, Suite
 from wug.labels import suite_line
-from wug.types import DATA, AdaptableSuite, EvaluatedModel, Outcome, Request, Row, Source, Suite
+from wug.outcomes import DATA, Outcome, SuiteOutput
+from wug.requests import EvaluatedModel, Request, Source
 
 EMPTY: Mapping[str, str] = {}
 
@@ -51,7 +53,7 @@ class AnnotatedSuite:
         """The requests of the suite."""
         return self.suite.requests()
 
-    def run(self, model: Any) -> Iterator[Row]:
+    def run(self, model: Any) -> Iterator[SuiteOutput]:
         """The rows of the suite, then one outcome per item and further metric."""
         functions = self._annotations[-1]
         items: dict[str, list[Outcome]] = {}

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from wug.evaluation.cache import KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec, texts_in
 from wug.evaluation.handle import ModelHandle
+from wug.outcomes import Notice
+from wug.requests import Answer, ChatFormat, Request, Scored, Source
 from wug.scores import Scores, Texts
-from wug.types import Answer, ChatFormat, Notice, Request, Scored, Source
 
 SCORING_VERSION = 5
 """The version of the code that computes outputs: raise it whenever an output of any backend could change."""

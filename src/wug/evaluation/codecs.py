@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from wug.evaluation.cache import KEY_BYTES
+from wug.requests import Answer, Request, Scored, Source, text_of
 from wug.scores import Scores, Texts, TokenExtras, texts_of
-from wug.types import Answer, Request, Scored, Source, text_of
 
 OFFSET_TYPES = ("<u1", "<u2", "<u4")
 """Integer types of token offsets; a block of outputs uses the narrowest that fits."""

@@ -13,9 +13,9 @@ from wug.evaluation.opening import identify_model
 from wug.evaluation.recorder import sweep_key
 from wug.evaluation.request import ModelTask, Plan, planned_model
 from wug.formatting import plural
+from wug.interfaces import AdaptableSuite
 from wug.results.store import Store
 from wug.results.sweeps import PlannedModel, finished
-from wug.types import AdaptableSuite
 
 
 class ModelEstimate(NamedTuple):

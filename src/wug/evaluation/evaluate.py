@@ -15,26 +15,11 @@ from wug.evaluation.cached_model import CachedModel, Requests
 from wug.evaluation.handle import ModelHandle
 from wug.files import checksum as digest
 from wug.identity import OVERALL, ModelId
+from wug.interfaces import AdaptableSuite, Suite
+from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, Signature, Status, SuiteOutput
+from wug.requests import LN2, Generator, Request, Scorer, Source, text_of
 from wug.results.store import run_key
 from wug.scores import Texts
-from wug.types import (
-    LN2,
-    AdaptableSuite,
-    Estimate,
-    Generator,
-    Metric,
-    Notice,
-    Outcome,
-    Request,
-    Result,
-    Row,
-    Scorer,
-    Signature,
-    Source,
-    Status,
-    Suite,
-    text_of,
-)
 
 RequestMemo = dict[int, Requests]
 """The requests of suites by the suite's identity, made once for many models."""
@@ -141,7 +126,7 @@ def _judge(
     """The result of one suite; an error in it makes a failed result and does not end the run."""
     status: Status = "complete"
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[SuiteOutput]:
         nonlocal status
         model.pop_warnings()  # drop those of an earlier suite that failed
         judged, noise = task.suite.run(model), model.noise
@@ -161,8 +146,8 @@ def _judge(
 
 
 def _counting_near_ties(
-    rows: Iterable[Row], metrics: Sequence[Metric], noise: float, options: Mapping[str, str]
-) -> Iterator[Row]:
+    rows: Iterable[SuiteOutput], metrics: Sequence[Metric], noise: float, options: Mapping[str, str]
+) -> Iterator[SuiteOutput]:
     """The rows, and a warning with the number of judgements whose margin is within the rounding noise.
 
     The margin is the difference of two scores, each with this noise; two standard deviations count as within.
@@ -191,7 +176,7 @@ def build_result(
     suite: Suite,
     model: str,
     signature: Signature | str,
-    rows: Iterable[Row],
+    rows: Iterable[SuiteOutput],
     method: stats.Method = "wilson",
     keep: Callable[[Outcome], None] | None = None,
 ) -> Result:
@@ -291,8 +276,9 @@ def _content(request: Request | Source | str) -> str:
     """Everything in a request that can change the output of a model that carries a state."""
     if not isinstance(request, Request):
         return text_of(request)
-    turn = "" if request.turn is None else f"{request.turn.number}\0{request.turn.line}\0{request.turn.before}"
-    return f"{request.text}\0{request.span}\0{turn}"
+    at = request.position
+    position = "" if at is None else f"{at.number}\0{at.line}\0{at.before}"
+    return f"{request.text}\0{request.span}\0{position}"
 
 
 _VERB = {"scores": "score", "text": "generate"}

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from wug import registry
 from wug.errors import ModelError
 from wug.models import Identity, ModelSpec
+from wug.requests import Answer, ChatFormat, Request, Scored, Source, Token, text_of
 from wug.scores import Texts
-from wug.types import Answer, ChatFormat, Request, Scored, Source, Token, text_of
 
 
 class ModelHandle:

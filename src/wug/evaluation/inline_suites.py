@@ -13,8 +13,8 @@ from typing import Any
 from wug.errors import InputError
 from wug.evaluation.opening import open_suites
 from wug.files import existing
+from wug.interfaces import Suite
 from wug.tables import is_missing
-from wug.types import Suite
 
 
 @contextmanager

@@ -22,9 +22,10 @@ from wug.evaluation.folders import SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
 from wug.files import existing, head, read_object, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
+from wug.interfaces import Suite
 from wug.models import ModelSpec, WatchedModel, adopt, backend_for, parse
 from wug.options import names, refuse_unknown
-from wug.types import Problem, Suite
+from wug.problems import Problem
 
 UNREAD = 5
 """Unread files of a folder that are listed in warnings; the others are counted."""

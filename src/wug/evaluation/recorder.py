@@ -17,12 +17,12 @@ from wug.evaluation.opening import identify_model
 from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned_model
 from wug.files import checksum
 from wug.models import ModelSpec
+from wug.outcomes import Result
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
 from wug.results.progress import ProgressReporter
 from wug.results.queries import unpack
 from wug.results.store import Store, run_key
 from wug.results.sweeps import finished, finished_at, plan_text
-from wug.types import Result
 
 log = logging.getLogger("wug")
 

@@ -25,10 +25,11 @@ from wug.evaluation.cached_model import CachedModel, Progress, cache_key
 from wug.evaluation.evaluate import RequestMemo, SuiteTask, evaluate_tasks, prepare
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import open_model
+from wug.interfaces import Suite
 from wug.models import ModelSpec
+from wug.outcomes import Result
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
 from wug.stages import stage
-from wug.types import Result, Suite
 
 UNREAD_MESSAGES = 2
 """Unread messages before the model pauses."""

@@ -11,9 +11,10 @@ from wug import stats
 from wug.errors import WugError
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.user_metrics import MetricFunction
+from wug.interfaces import Suite
 from wug.models import ModelSpec
+from wug.outcomes import Result
 from wug.results.sweeps import PlannedModel
-from wug.types import Result, Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

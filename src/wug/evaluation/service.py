@@ -18,9 +18,10 @@ from wug.evaluation.opening import builtin_model_for, model_spec
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
 from wug.evaluation.suite_selection import require_model_options, suites_by_protocol
+from wug.interfaces import Suite
 from wug.models import ModelSpec
+from wug.outcomes import PROPORTION_METHODS
 from wug.results.store import Store
-from wug.types import PROPORTION_METHODS, Suite
 
 
 def execute(request: RunRequest, listen: Listener | None = None) -> RunReport:

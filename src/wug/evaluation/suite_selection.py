@@ -13,8 +13,10 @@ from wug.errors import InputError, ModelError, UnknownName, nearest
 from wug.evaluation.annotated_suite import AnnotatedSuite
 from wug.evaluation.opening import open_suites
 from wug.evaluation.request import RunRequest
+from wug.interfaces import Suite
 from wug.models import ModelSpec
-from wug.types import ScoringProtocol, Suite, phenomenon_of
+from wug.outcomes import phenomenon_of
+from wug.traits import ScoringProtocol
 
 PROTOCOLS: Mapping[str, ScoringProtocol] = {
     "wug": ScoringProtocol("wug's own rules, also for files that declare another protocol"),

@@ -11,7 +11,7 @@ from wug import options as declared
 from wug import registry, stats
 from wug.configuration import ConfigKey, is_text, read_keys
 from wug.errors import InputError
-from wug.types import PROPORTION_METHODS as METHODS
+from wug.outcomes import PROPORTION_METHODS as METHODS
 
 SEED = "{seed}"
 """The placeholder for seeds in a model's name."""

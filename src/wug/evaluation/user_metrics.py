@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 from wug import registry
 from wug.errors import InputError, UnknownName, WugError
-from wug.types import Better, Metric, Outcome, Unit, Value
+from wug.outcomes import Better, Metric, Outcome, Unit, Value
 
 MetricCallable: TypeAlias = Callable[[Sequence[Outcome]], Value]
 """A function of all outcomes of an item; None: the item has no value."""

@@ -19,9 +19,9 @@ from wug.files import write_pieces, writing
 from wug.formatting import plural
 from wug.identity import ModelId
 from wug.interfaces import RunFormat, implemented
+from wug.outcomes import Estimate, Outcome, Result
 from wug.results.records import Run
 from wug.samples import Sample, may_publish, samples
-from wug.types import Estimate, Outcome, Result
 
 WRITERS = "exchange.writers"
 RESERVED = {"data", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from wug import data, registry
 from wug.identity import IMPORTED, OVERALL, Group
 from wug.interfaces import Family
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature, Status
 from wug.results.outcomes import OutcomeCollector
 from wug.samples import Sample
 from wug.stats import EstimateAccumulator, wilson
-from wug.types import Estimate, Metric, Outcome, Result, Signature, Status
 
 AGGREGATES_ONLY = "aggregates only: no items to compare"
 SHARES = ("accuracy", "acc_", "exact_match", "em:")

@@ -17,11 +17,11 @@ from wug.exchange.json_files import read_object
 from wug.files import HEAD_BYTES, content_sha256, head, read_bytes
 from wug.identity import IMPORTED
 from wug.interfaces import ResultReader, implemented
+from wug.outcomes import Result, Signature
 from wug.results.learning_curves import step_of
 from wug.results.outcomes import OutcomeCollector
 from wug.results.store import Store, run_key
 from wug.results.sweeps import PlannedModel, plan_text, sweeps
-from wug.types import Result, Signature
 
 log = logging.getLogger("wug")
 READERS = "exchange.readers"

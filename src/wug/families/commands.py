@@ -14,7 +14,9 @@ import click
 
 if TYPE_CHECKING:
     from wug.families.suite import ScoredAnswers
-    from wug.types import Metric, Request, Row, Suite
+    from wug.interfaces import Suite
+    from wug.outcomes import Metric, SuiteOutput
+    from wug.requests import Request
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -90,7 +92,7 @@ class MakeCommand(NamedTuple):
     help: str
 
 
-ScoredSuites: TypeAlias = "Iterable[tuple[Suite, str, Iterable[Row]]]"
+ScoredSuites: TypeAlias = "Iterable[tuple[Suite, str, Iterable[SuiteOutput]]]"
 """Suites, the ids of the models that made the predictions, and their outcomes."""
 
 
@@ -118,7 +120,7 @@ class ScoredTable:
         """No requests."""
         return ()
 
-    def run(self, model: object) -> Iterator[Row]:
+    def run(self, model: object) -> Iterator[SuiteOutput]:
         """No outcomes: those of the table are returned with the suite."""
         return iter(())
 

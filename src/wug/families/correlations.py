@@ -12,8 +12,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from wug.outcomes import Interval
 from wug.stats import Floats
-from wug.types import Interval
 
 
 def correlation(first: Floats, second: Floats) -> float:

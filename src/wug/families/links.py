@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.options import Option, written
-from wug.types import LN2, Derivation, Metric, effect_metrics
+from wug.outcomes import Derivation, Metric, effect_metrics
+from wug.requests import LN2
 
 PARAMETERS = (
     Option("penlp_alpha", float, 0.8, "exponent of penlp", least=0, most=10),

@@ -22,9 +22,9 @@ from wug.families.people_tables import read_people
 from wug.files import checksum, checksum_of, read_bytes
 from wug.formatting import plural
 from wug.identity import OVERALL
+from wug.outcomes import Estimate, Metric, Notice, Outcome, SuiteOutput
 from wug.record_tables import stem
 from wug.stats import Floats, mean_interval, ratio_interval, wilson
-from wug.types import Estimate, Metric, Notice, Outcome, Row
 
 SPLITS = 1000
 SPLIT_SEED = 0
@@ -52,7 +52,7 @@ CEILINGS = (
 )
 
 
-def score_people(path: Path, options: Mapping[str, str]) -> tuple[ScoredTable, str, list[Row]]:
+def score_people(path: Path, options: Mapping[str, str]) -> tuple[ScoredTable, str, list[SuiteOutput]]:
     """The agreement of people in a file: a suite, the id of the group of people, and estimates.
 
     Args:
@@ -81,7 +81,7 @@ def score_people(path: Path, options: Mapping[str, str]) -> tuple[ScoredTable, s
     return suite, f"people/{stem(path)}@{checksum(read_bytes(path))}", [*rows, *map(Notice, data.notices)]
 
 
-def _choice_rows(data: PeopleData) -> Iterator[Row]:
+def _choice_rows(data: PeopleData) -> Iterator[SuiteOutput]:
     cells = RaterMeans(data)
     judged, majorities, margins = cells.judged, 2 * cells.agreeing - cells.raters, cells.human_margins()
     for index in judged:
@@ -138,7 +138,7 @@ class RaterMeans:
         means = np.bincount(items, self.scores[usable], count) / np.where(raters > 0, raters, np.nan)
         return means[::2] - means[1::2] if self.rated else 2 * means - 1
 
-    def ceilings(self, pairs: Collection[int] | None = None) -> Iterator[Row]:
+    def ceilings(self, pairs: Collection[int] | None = None) -> Iterator[SuiteOutput]:
         """Split-half reliability and noise ceiling of the means of all items, or of the margins of some pairs.
 
         The margins of ratings are differences: a rater of both sentences of a pair is in the same half for both.
@@ -200,7 +200,7 @@ def _mean(metric: str, values: list[float]) -> Estimate:
     return Estimate.of(metric, OVERALL, fmean(values), len(values), found, None if found is None else "t")
 
 
-def _ceilings(values: npt.NDArray[Any]) -> Iterator[Row]:
+def _ceilings(values: npt.NDArray[Any]) -> Iterator[SuiteOutput]:
     """Split-half reliability and noise ceiling; `values` are by side, item and rater, NaN for none."""
     n = values.shape[1]
     if n < MIN_CORRELATED_ITEMS:
@@ -235,7 +235,7 @@ def _mean_split_correlation(values: npt.NDArray[Any]) -> float | None:
     return fmean(found) if found else None
 
 
-def _response_rows(data: PeopleData, cells: RaterMeans) -> Iterator[Row]:
+def _response_rows(data: PeopleData, cells: RaterMeans) -> Iterator[SuiteOutput]:
     """The number of raters per item, and items that nobody judged."""
     sizes = np.bincount(cells.cell_items)[np.unique(cells.cell_items)]
     low, high = float(sizes.min()), float(sizes.max())
@@ -245,7 +245,7 @@ def _response_rows(data: PeopleData, cells: RaterMeans) -> Iterator[Row]:
     yield from map(Notice, cells.notices())
 
 
-def _rating_rows(data: PeopleData) -> Iterator[Row]:
+def _rating_rows(data: PeopleData) -> Iterator[SuiteOutput]:
     cells = RaterMeans(data)
     means = cells.agreeing / cells.raters
     left_out = 0
@@ -278,7 +278,7 @@ def _z_scores(cells: RaterMeans) -> tuple[Floats, int]:
     return scaled, int(((counts > 0) & ~usable).sum())
 
 
-def _summary_rows(data: PeopleData) -> Iterator[Row]:
+def _summary_rows(data: PeopleData) -> Iterator[SuiteOutput]:
     """What counts per paradigm can tell."""
     counts = data.counts
     if all(one.accepted is not None for one in counts):

@@ -22,9 +22,8 @@ from wug.families.people_formats import (
 from wug.files import head, max_unpacked_bytes, read_bytes, read_text, repeated
 from wug.formatting import first_items, plural
 from wug.options import Option, read
-from wug.problems import ProblemList, refuse_errors
+from wug.problems import Problem, ProblemList, refuse_errors
 from wug.record_tables import Record, RecordTable, plain, read_table
-from wug.types import Problem
 
 PEOPLE_OPTIONS = (
     Option("rater", str, None, "column with the rater"),

@@ -11,9 +11,11 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.families.predictions import squeeze
 from wug.families.sampling import limited, of_whole_file, sampled
 from wug.files import checksum, read_lines, user_path
+from wug.interfaces import Suite
 from wug.labels import suite_line
 from wug.options import Option
-from wug.types import Generator, Metric, Notice, Row, Source, Suite, text_of
+from wug.outcomes import Metric, Notice, SuiteOutput
+from wug.requests import Generator, Source, text_of
 
 T = TypeVar("T")
 EXCLUDE = Option("exclude", str, (), "items to leave out: names, GROUP=VALUE, or @FILE with one per line", many=True)
@@ -103,15 +105,15 @@ class GenerationSuite(ItemSuite[T]):
         """The sources that do not depend on an output."""
         return []
 
-    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+    def score(self, outputs: Sequence[str]) -> Iterator[SuiteOutput]:
         """Score one output per request."""
         return iter(())
 
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
+    def outcomes(self, generate: Generate) -> Iterator[SuiteOutput]:
         """Generate outputs for the items, as often as it takes, and score them."""
         return self.score(generate(self.requests()))
 
-    def run(self, model: Generator) -> Iterator[Row]:
+    def run(self, model: Generator) -> Iterator[SuiteOutput]:
         """Generate outputs and score them."""
         yield from map(Notice, self.notices)
         yield from self.outcomes(lambda sources: list(map(squeeze, generated(model, sources))))
@@ -121,7 +123,7 @@ class ScoredAnswers(NamedTuple):
     """A suite, and the scores of outputs that were computed elsewhere."""
 
     suite: Suite
-    rows: Iterator[Row]
+    rows: Iterator[SuiteOutput]
 
 
 def generated(model: Generator, sources: Sequence[str | Source]) -> list[str]:

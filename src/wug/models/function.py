@@ -17,8 +17,9 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.models.spec import ModelSpec
 from wug.options import Option
+from wug.requests import WHOLE_TEXT, Answer, Request, Scored, Token
 from wug.scores import logprob_of
-from wug.types import WHOLE_TEXT, Answer, Request, Scored, Token, Traits
+from wug.traits import Traits
 
 RETURNS = ("scores", "text")
 TRAITS = Traits(

@@ -19,8 +19,9 @@ from wug.models.tokenization.tokens import TokenizedTexts
 from wug.models.tokenization.words import SpacedWords, Vocabulary, scored_tokens, to_word_ids
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
+from wug.requests import Request
 from wug.scores import Scores, Texts, texts_of
-from wug.types import Request, Traits
+from wug.traits import Traits
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from wug import registry
 from wug.errors import UnknownName
 from wug.models.spec import ModelSpec
 from wug.options import Option
-from wug.types import Traits
+from wug.traits import Traits
 
 TRAITS = Traits(returns="text", shows_kind=True)
 MISTAKES, READINGS = ("symbol", "early", "empty"), ("rule", "exception")

@@ -28,7 +28,8 @@ from wug.models.spec import (
 )
 from wug.models.tokenization.tokens import no_panic
 from wug.models.weights.fingerprints import folder_of
-from wug.types import Answer, Source, Traits, text_of
+from wug.requests import Answer, Source, text_of
+from wug.traits import Traits
 
 if TYPE_CHECKING:
     import torch

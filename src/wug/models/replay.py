@@ -15,8 +15,9 @@ from wug.files import checksum, not_json, read_bytes, read_lines, user_path
 from wug.models.spec import ModelSpec
 from wug.models.tokenization.token_offsets import exact_spans
 from wug.options import Option
+from wug.requests import LN2, Request, Scored, Token
 from wug.scores import logprob_of
-from wug.types import LN2, Request, Scored, Token, Traits
+from wug.traits import Traits
 
 TRAITS = Traits()
 """Or text, by the content of the file."""

@@ -11,10 +11,10 @@ from typing import Any
 from wug.distributions import t_quantile
 from wug.files import read_text
 from wug.identity import Group, ModelId
+from wug.outcomes import PROPORTION_METHODS, Estimate, Result
 from wug.reproduce.plan import RecipeCell, ReproductionPlan
 from wug.reproduce.recipe import PublishedValue, RecipeNetwork
 from wug.tables import Display, FormattedTable, RowTable
-from wug.types import PROPORTION_METHODS, Estimate, Result
 
 EPOCH = "epoch"
 """The field that distinguishes the tests during a training."""

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 from wug.errors import InputError, UnknownName
 from wug.files import checksum
 from wug.identity import ModelId
+from wug.outcomes import Result, Signature
 from wug.stats import mean_over_runs
-from wug.types import Result, Signature
 
 SEED = re.compile(r"[-_/.]?seed[-_=]?\d+", re.IGNORECASE)
 PoolBy: TypeAlias = Literal["seed", "model"]

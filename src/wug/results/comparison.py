@@ -16,6 +16,7 @@ import numpy as np
 
 from wug import registry
 from wug.formatting import plural
+from wug.outcomes import Better, Outcome, Signature
 from wug.results import pairing as _pairing
 from wug.results import shared_items as _shared
 from wug.results.reader import RunReader
@@ -23,7 +24,6 @@ from wug.results.records import Run
 from wug.results.store import Store
 from wug.results.unpaired import unpaired_fields, unpaired_metrics
 from wug.stats_paired import IntervalKind, holm
-from wug.types import Better, Outcome, Signature
 
 FEW_ITEMS = 200
 """Outcomes of results with no more items stay in memory, where several contrasts list some of them."""

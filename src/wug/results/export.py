@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from wug.outcomes import Result
 from wug.results.columns import FIXED, OutcomeColumn, dump, identifier, literal
 from wug.results.database import connect, database_errors, source
 from wug.results.outcomes import OutcomeFile
 from wug.results.queries import OutcomeTable, table_of
 from wug.tables import RowTable, no_formula
-from wug.types import Result
 
 ExportFormat: TypeAlias = Literal["csv", "tsv", "json", "jsonl", "parquet"]
 OPTIONS: dict[ExportFormat, str] = {

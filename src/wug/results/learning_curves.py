@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from wug.errors import InputError
 from wug.formatting import plural
 from wug.identity import Group, ModelId
+from wug.outcomes import Estimate, Metric, Result, Signature
 from wug.patterns import matches, require_matches
 from wug.results.records import Run
 from wug.results.shared_items import ResultLoader, find_runs
 from wug.results.store import Store
 from wug.stats import mean_over_runs
-from wug.types import Estimate, Metric, Result, Signature
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "b": 1e9}
 _AMOUNT = r"[-_=.]?(\d+(?:\.\d+)?)([kKmMbB]?)(?![a-zA-Z0-9])"

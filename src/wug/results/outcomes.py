@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wug.errors import StoreError
+from wug.outcomes import Outcome, Value
 from wug.results.columns import (
     Chunk,
     OutcomeColumn,
@@ -32,7 +33,6 @@ from wug.results.columns import (
 )
 from wug.results.database import connect, database_errors, source
 from wug.rows import OutcomeRow
-from wug.types import Outcome, Value
 
 MAX_ROWS_IN_MEMORY = 20_000
 """Outcomes in memory; more are written to part files until the result is complete."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from wug import stats_paired as paired
+from wug.outcomes import Metric, Result
 from wug.results.outcomes import OutcomeFile
 from wug.results.queries import PairingArrays
 from wug.results.reader import RunReader
 from wug.results.records import StoredResult
-from wug.types import Metric, Result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

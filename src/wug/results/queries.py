@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from wug.errors import InputError
+from wug.outcomes import Derivation, Outcome, Result
 from wug.results.columns import identifier, storable
 from wug.results.database import connect, database_errors, source
 from wug.results.outcomes import OutcomeDecoder, OutcomeFile, PackedOutcomes, collected, temporary_folder
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.types import Derivation, Outcome, Result
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import StoreError
+from wug.outcomes import Result
 from wug.results.columns import load_columns
 from wug.results.outcomes import OutcomeFile
 from wug.results.queries import OutcomeTable, StoredOutcomes
@@ -45,7 +46,6 @@ from wug.results.schema import (
     row_checksum,
 )
 from wug.results.sqlite import SQLITE_ERRORS, Connection, describe
-from wug.types import Result
 
 RUNS = (
     "SELECT runs.*, (SELECT count(*) FROM results WHERE run = runs.id) AS suites, progress.done, progress.requests,"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature, Status, phenomenon_of
 from wug.results.progress import Progress, progress_of
 from wug.results.schema import RESULT, RUN_UNCHECKED, damaged, row_checksum
-from wug.types import Estimate, Metric, Outcome, Result, Signature, Status, phenomenon_of
 
 MAX_CACHED_SUMMARIES = 16_384
 """Summaries of results that are kept for the next overview."""

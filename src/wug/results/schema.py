@@ -14,9 +14,9 @@ from wug import registry
 from wug.errors import StoreError
 from wug.formatting import is_measurable
 from wug.identity import Group
+from wug.outcomes import Estimate, Result, phenomenon_of
 from wug.results.columns import dump
 from wug.stats import wilson
-from wug.types import Estimate, Result, phenomenon_of
 
 INDEX = "index.sqlite"
 OUTCOMES = "outcomes"

@@ -10,11 +10,11 @@ from wug.errors import InputError
 from wug.formatting import first_items
 from wug.identity import IMPORTED, ModelId
 from wug.labels import distinguishing_options, label_repeats
+from wug.outcomes import Outcome, Result
 from wug.patterns import matches, require_matches
 from wug.results.pairing import ColumnLoader, MetricColumn
 from wug.results.reader import RunReader
 from wug.results.records import Run, StoredResult
-from wug.types import Outcome, Result
 
 LISTED = 20
 """Names that a warning lists."""

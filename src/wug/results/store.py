@@ -19,6 +19,7 @@ from typing import Any
 
 from wug import __version__
 from wug.errors import StoreError
+from wug.outcomes import Result, Signature, Status
 from wug.results.columns import dump, dump_columns, storable
 from wug.results.outcome_folder import OutcomeFolder
 from wug.results.outcomes import OutcomeCollector, OutcomeFile, PackedOutcomes, collected
@@ -39,7 +40,6 @@ from wug.results.schema import (
     summary_of,
 )
 from wug.results.sqlite import SQLITE_ERRORS, Connection, describe, is_ours, make_private, transaction
-from wug.types import Result, Signature, Status
 
 MAX_MERGED_ROWS = 100_000
 """Results with fewer outcomes share a file with others of their run, once it is finished."""

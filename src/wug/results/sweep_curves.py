@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName
 from wug.identity import Group
+from wug.outcomes import Result, Signature
 from wug.patterns import matches
 from wug.results.average import without_seed
 from wug.results.comparison import ComparisonSettings, Contrast, compare
@@ -19,7 +20,6 @@ from wug.results.shared_items import ResultLoader
 from wug.results.store import Store
 from wug.results.sweeps import Member, Sweep, members, runs_of
 from wug.stats_paired import holm
-from wug.types import Result, Signature
 
 
 class Placed(NamedTuple):

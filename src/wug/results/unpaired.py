@@ -12,10 +12,10 @@ from statistics import NormalDist, fmean
 from typing import Any
 
 from wug.identity import OVERALL
+from wug.outcomes import Estimate
 from wug.patterns import matches
 from wug.results.shared_items import SharedSuite
 from wug.stats import mean_of_intervals
-from wug.types import Estimate
 
 UNPAIRED = "unpaired: at least one side has no items, so that intervals are wider than those of paired items"
 _Z = NormalDist().inv_cdf(0.975)

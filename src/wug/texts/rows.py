@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from wug.alignment import is_unknown
+from wug.requests import LN2, Scored
 from wug.texts.text import Span
-from wug.types import LN2, Scored
 
 
 class TokenScores(NamedTuple):

@@ -14,10 +14,10 @@ from wug import registry
 from wug.errors import InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.options import names as option_names
+from wug.requests import Request, Scored, TextReading
 from wug.tables import Kind, Table
 from wug.texts import rows
 from wug.texts.text import Span, Text, sentences, texts_of
-from wug.types import Request, Scored, TextReading
 
 if TYPE_CHECKING:
     from wug.evaluation.cache import Cache

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from wug import registry
 from wug.errors import InputError, MissingExtra, ModelError
+from wug.interfaces import Suite
 from wug.train.card import ModelCard
 from wug.train.checkpoint import TrainingFolder, TrainingState
 from wug.train.loop import EpochTest, Report, TrainingSettings, train
 from wug.train.material import material_of
 from wug.train.options import CONFIGURED, Training
 from wug.train.steps import TrainingTask
-from wug.types import Suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug import registry
 from wug.identity import OVERALL
-from wug.types import Estimate, Result
+from wug.outcomes import Estimate, Result
 from wug.views import vega
 
 if TYPE_CHECKING:

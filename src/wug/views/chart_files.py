@@ -14,7 +14,7 @@ from wug.errors import InputError, UnknownName
 from wug.files import write_bytes
 from wug.formatting import escape_controls
 from wug.labels import short_names
-from wug.types import Result
+from wug.outcomes import Result
 from wug.views import vega
 from wug.views.vega import PALETTE, WIDTH_PX
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wug.formatting import FormattedEstimate, bits, finite_number, format_estimate, metric_label, number
+from wug.outcomes import Metric, Result
 from wug.rows import Filter, Rows
-from wug.types import Metric, Result
 from wug.views import charts, vega
 from wug.views.grouped import by_field, dots, field_figures, interval_note, point
 from wug.views.parts import EstimatesPart, Figure

@@ -12,8 +12,8 @@ from typing import TypeVar
 from wug import registry
 from wug.identity import ModelId
 from wug.interfaces import FamilyView
+from wug.outcomes import Result
 from wug.rows import OutcomeRow, Rows
-from wug.types import Result
 from wug.views import grouped as grouped
 from wug.views import provenance
 from wug.views.parts import (

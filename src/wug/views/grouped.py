@@ -21,8 +21,8 @@ from wug.formatting import (
     value_text,
 )
 from wug.identity import Group
+from wug.outcomes import DATA, Result
 from wug.rows import OutcomeRow, Rows
-from wug.types import DATA, Result
 from wug.views import charts
 from wug.views.chance import chance_note, result_chance
 from wug.views.parts import EstimatesPart, FactsPart, Figure, ItemSample, ItemsView, ItemView, TextPart, ViewPart

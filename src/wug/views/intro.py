@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from wug import registry
 from wug.formatting import format_estimate, is_deviation, is_measurable, percent
+from wug.outcomes import Result
 from wug.rows import Filter, Rows
-from wug.types import Result
 from wug.views.chance import result_chance
 from wug.views.family_views import view_of
 from wug.views.parts import ItemsView, LabelledText, LinesPart

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from wug.errors import WugError
 from wug.formatting import FormattedEstimate
+from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.types import Outcome, Result
 from wug.views.text_display import Direction, Pieces, direction_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from wug.formatting import format_estimate, percent
 from wug.identity import IMPORTED, OVERALL
 from wug.labels import short_names
-from wug.types import DATA, Result
+from wug.outcomes import DATA, Result
 from wug.views.parts import FactsPart, TableCell, TableColumn, TablePart, TablePartRow, TextPart, ViewPart
 
 COLUMNS = (TableColumn("model"), TableColumn("value", numeric=True), TableColumn("source"))

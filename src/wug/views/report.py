@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wug.errors import InputError
 from wug.formatting import FormattedEstimate, headline_estimate, headlines, plural
 from wug.labels import caption, label_repeats, short_names
+from wug.outcomes import Result, phenomenon_of
 from wug.results.queries import rows_of
 from wug.rows import Rows
-from wug.types import Result, phenomenon_of
 from wug.views import charts, comparison_charts, family_views, vega
 from wug.views.chance import chance_note, result_chance
 from wug.views.grouped import estimate_figure, point

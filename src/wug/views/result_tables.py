@@ -11,9 +11,9 @@ from wug.errors import InputError, UnknownName
 from wug.formatting import format_estimate
 from wug.identity import OVERALL, Group
 from wug.labels import short_names
+from wug.outcomes import DATA, Estimate, Result
 from wug.patterns import matches
 from wug.tables import Display, FormattedTable, Kind, RowTable
-from wug.types import DATA, Estimate, Result
 from wug.views.provenance import dataset_record
 
 ALL_FIELDS = OVERALL

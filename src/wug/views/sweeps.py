@@ -14,10 +14,10 @@ from rich.text import Text
 from wug.formatting import FormattedEstimate, headline_estimate, interval_text, metric_label, signed_text, value_text
 from wug.identity import IMPORTED, OVERALL
 from wug.labels import caption
+from wug.outcomes import Estimate, Result, Signature
 from wug.results.learning_curves import Curve, Curves
 from wug.results.sweep_curves import MatrixLine, SweepComparison, SweepMatrix
 from wug.tables import Display, FormattedTable, RowTable
-from wug.types import Estimate, Result, Signature
 from wug.views import charts, vega
 from wug.views.chance import chance_level, is_chance_metric
 from wug.views.comparison import p_text

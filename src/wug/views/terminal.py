@@ -16,8 +16,8 @@ from wug import registry
 from wug.formatting import escape_controls, metric_label, percent, plural
 from wug.identity import Group as ResultGroup
 from wug.labels import label_repeats, short_names
+from wug.outcomes import Estimate, Result, Signature
 from wug.tables import FormattedTable
-from wug.types import Estimate, Result, Signature
 from wug.views.provenance import dataset_line
 from wug.views.result_tables import ALL_FIELDS, cells, default_field
 from wug.views.result_tables import fields as fields_of

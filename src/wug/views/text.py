@@ -13,10 +13,10 @@ from rich.cells import cell_len, set_cell_size
 
 from wug import registry
 from wug.formatting import escape_controls, metric_label
+from wug.outcomes import Result
 from wug.results.queries import rows_of
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.tables import Display, FormattedTable, RowTable
-from wug.types import Result
 from wug.views.family_views import items_of
 from wug.views.parts import (
     CodePart,

@@ -26,8 +26,8 @@ from starlette.responses import Response, StreamingResponse
 from wug import tables
 from wug.errors import InputError, MissingExtra, WugError
 from wug.files import write_bytes
+from wug.outcomes import Result
 from wug.tables import RowTable, Tabular
-from wug.types import Result
 from wug.views import chart_files, vega
 from wug.views.parts import Figure
 from wug.views.result_tables import estimate_table

@@ -26,8 +26,8 @@ from wug.errors import InputError
 from wug.evaluation.inline_suites import as_file
 from wug.evaluation.opening import builtin_suites
 from wug.files import head, read_bytes, read_text, write_text
+from wug.outcomes import Result
 from wug.rows import OutcomeRow, Rows
-from wug.types import Result
 from wug.views.parts import ItemView
 from wug.web.request_body import replace_surrogates
 

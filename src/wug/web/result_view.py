@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from wug.formatting import FormattedEstimate, headline_estimate
 from wug.labels import short_names
+from wug.outcomes import Result, phenomenon_of
 from wug.results.records import Run, Summary
 from wug.results.sweep_curves import result_of
 from wug.rows import Rows
-from wug.types import Result, phenomenon_of
 from wug.views.family_views import items_of, option_pages_of, parts_of
 from wug.views.parts import ItemsView, OptionPage, ViewPart
 from wug.web.site import Site

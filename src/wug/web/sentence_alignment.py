@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import starmap, zip_longest
 from typing import NamedTuple
 
-from wug.types import Scored, Token
+from wug.requests import Scored, Token
 from wug.views.parts import shade
 
 

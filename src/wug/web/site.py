@@ -23,9 +23,9 @@ from starlette.responses import HTMLResponse, JSONResponse
 from wug import registry
 from wug.errors import InputError
 from wug.formatting import number
+from wug.outcomes import Value
 from wug.results.reader import RunReader
 from wug.results.store import Store
-from wug.types import Value
 from wug.views.templating import view_environment
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})

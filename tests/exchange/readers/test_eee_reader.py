@@ -13,8 +13,8 @@ import pytest
 from command_line import refused, wug
 from reference import reference
 from run_factory import keep, outcomes, result
+from wug.outcomes import Outcome
 from wug.results.store import Store
-from wug.types import Outcome
 
 Json = dict[str, Any]
 

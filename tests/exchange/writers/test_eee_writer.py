@@ -20,8 +20,8 @@ from run_factory import keep, outcomes, result
 from wug.errors import InputError
 from wug.exchange.export import ExportedRun, ExportOptions, portable, stable_uuid
 from wug.exchange.writers import eee
+from wug.outcomes import DATA, Estimate, Metric, Outcome, Result
 from wug.results.records import Run
-from wug.types import DATA, Estimate, Metric, Outcome, Result
 
 
 def schema(name: str) -> Any:

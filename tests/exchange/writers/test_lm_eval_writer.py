@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from command_line import refused, wug
 from run_factory import keep, outcomes, result
+from wug.outcomes import Outcome
 from wug.results.store import Store
-from wug.types import Outcome
 
 
 def test_a_sample_has_the_fields_of_the_worked_example(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from wug.families.babylm import read
 from wug.families.babylm.tasks import rebuild
 from wug.models import causal
 from wug.models.spec import ModelSpec
-from wug.types import Outcome, Request, Result
+from wug.outcomes import Outcome, Result
+from wug.requests import Request
 
 PARADIGMS = (
     *("passive_1", "determiner_noun_agreement_with_adjective_1", "irregular_past_participle_verbs"),

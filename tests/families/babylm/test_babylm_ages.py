@@ -26,7 +26,7 @@ from wug.families.babylm.ages import (
     words_seen,
 )
 from wug.families.babylm.submission import CHECKPOINTS
-from wug.types import Outcome
+from wug.outcomes import Outcome
 
 Floats = npt.NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from wug.evaluation.opening import builtin_models
 from wug.families.babylm import submission as submission_writer
 from wug.families.babylm import tasks
 from wug.families.babylm.tasks import sizes
+from wug.outcomes import Estimate, Outcome, Result
 from wug.results.store import Store
-from wug.types import Estimate, Outcome, Result
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ from wug.families.babylm.reading import reading_scores
 from wug.families.babylm.tasks import BabylmItem, read_task
 from wug.models import causal, masked
 from wug.models.spec import ModelSpec
-from wug.types import Estimate, Request
+from wug.outcomes import Estimate
+from wug.requests import Request
 
 CONTEXTS = ("The cat", "The unbelievable dog sees", "A", "  The cat ")
 

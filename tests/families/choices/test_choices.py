@@ -18,8 +18,9 @@ from wug.evaluation.opening import check_file, family_of, open_suites
 from wug.families import choices
 from wug.families.choices.items import Candidate
 from wug.families.choices.suite import ChoicesSuite
+from wug.interfaces import Suite
+from wug.outcomes import Estimate, Result
 from wug.results.queries import table_of
-from wug.types import Estimate, Result, Suite
 from wug.views.family_views import items_of
 from wug.views.text import item_lines
 

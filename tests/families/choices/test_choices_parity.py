@@ -14,7 +14,7 @@ import tiny
 import tiny_masked
 from wug.evaluation.opening import open_model
 from wug.families import choices
-from wug.types import Outcome
+from wug.outcomes import Outcome
 
 torch = pytest.importorskip("torch")
 

@@ -16,7 +16,7 @@ from wug.evaluation.opening import builtin_models
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
 from wug.families.choices.task_file import read_tasks
-from wug.types import Outcome, Result
+from wug.outcomes import Outcome, Result
 
 TASK = """task: demo
 dataset_path: json

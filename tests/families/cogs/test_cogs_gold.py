@@ -12,7 +12,8 @@ from wug.evaluation.opening import check_file
 from wug.families import cogs
 from wug.families.cogs.suite import read_gold
 from wug.files import head
-from wug.types import Problem, Suite
+from wug.interfaces import Suite
+from wug.problems import Problem
 
 LINES = (
     "Emma napped .\tnap . agent ( x _ 1 , Emma )\tin_distribution",

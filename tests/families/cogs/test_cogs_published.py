@@ -22,7 +22,7 @@ from wug.families import cogs
 from wug.families.cogs.logical_form import canonical, equivalent, parse, violations
 from wug.families.cogs.read import GENERALISATIONS
 from wug.families.cogs.suite import read_gold
-from wug.types import Estimate
+from wug.outcomes import Estimate
 
 FILES = {
     "cogs/train.tsv.gz": ("cogs-train", "cogs", 24_155),

@@ -17,7 +17,7 @@ from wug.errors import InputError
 from wug.families import cogs
 from wug.families.cogs.logical_form import errors
 from wug.families.cogs.suite import ScoredPredictions, per_line, write_per_line
-from wug.types import Estimate, Notice, Outcome
+from wug.outcomes import Estimate, Notice, Outcome
 
 GOLD = (
     ("Emma napped .", "nap . agent ( x _ 1 , Emma )", "prim_to_subj_proper"),

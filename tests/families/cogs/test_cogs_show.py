@@ -15,10 +15,10 @@ from wug.evaluation.evaluate import build_result
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS
 from wug.families.cogs.view import LABELS, MAX_TERMS, short
+from wug.outcomes import Result, Signature
 from wug.results.average import averages
 from wug.results.queries import table_of
 from wug.stats import estimates
-from wug.types import Result, Signature
 from wug.views.family_views import SampledGroup, computed_parts, items_of, parts_of, sampled_groups
 from wug.views.parts import EstimatesPart, Figure, ItemView, TablePart, TextPart, ViewPart
 from wug.views.report import ReportedResult, render

@@ -15,7 +15,8 @@ from wug.families import cogs
 from wug.families.cogs import OPTIONS
 from wug.families.cogs.read import GENERALISATIONS, SLOG_TYPES
 from wug.families.cogs.suite import CogsSuite
-from wug.types import Answer, Estimate, Outcome
+from wug.outcomes import Estimate, Outcome
+from wug.requests import Answer
 
 LINES = (
     "Emma napped .\tnap . agent ( x _ 1 , Emma )\tprim_to_subj_proper",

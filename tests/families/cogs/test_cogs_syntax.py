@@ -16,9 +16,9 @@ from wug.evaluation.evaluate import build_result
 from wug.evaluation.opening import check_file
 from wug.families import cogs
 from wug.families.cogs.syntax import SyntaxSuite, brackets, recognise_syntax
+from wug.outcomes import Estimate, Outcome, Signature
 from wug.results.queries import table_of
 from wug.train.examples import read_examples
-from wug.types import Estimate, Outcome, Signature
 from wug.views.family_views import items_of, parts_of
 from wug.views.parts import Figure
 

@@ -25,9 +25,10 @@ from wug.families import morphology
 from wug.families.morphology import carriers, make
 from wug.families.morphology.item import Form, WugItem
 from wug.families.morphology.suite import MorphologySuite, first_word
+from wug.outcomes import Estimate, Result
+from wug.requests import Request, Scored
 from wug.results.queries import table_of
 from wug.rows import Filter
-from wug.types import Estimate, Request, Result, Scored
 from wug.views.chance import result_chance
 from wug.views.family_views import computed_parts, items_of, parts_of
 from wug.views.intro import intro_of

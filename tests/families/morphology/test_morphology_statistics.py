@@ -12,7 +12,7 @@ from wug.families.correlations import pearson, spearman
 from wug.families.morphology import statistics as own
 from wug.families.morphology.item import Form, WugItem
 from wug.families.morphology.metrics import MetricOptions, ScoredItem, score_rows
-from wug.types import Estimate, Notice
+from wug.outcomes import Estimate, Notice
 
 
 def test_correlations_agree_with_scipy() -> None:

@@ -14,9 +14,9 @@ from reference import reference
 from wug.errors import InputError
 from wug.families import pairs
 from wug.families.pairs.suite import PairsSuite
+from wug.outcomes import Estimate, Result
 from wug.results.queries import table_of
 from wug.results.store import Store
-from wug.types import Estimate, Result
 from wug.views.family_views import computed_parts, parts_of
 from wug.views.parts import Figure
 

@@ -11,7 +11,7 @@ from fake_models import FakeScorer, letter_scores
 from wug.errors import InputError
 from wug.evaluation.opening import check_file
 from wug.families import pairs
-from wug.types import Outcome
+from wug.outcomes import Outcome
 
 
 def outcomes(path: Path, **options: str) -> tuple[list[Outcome], FakeScorer]:

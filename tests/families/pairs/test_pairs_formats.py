@@ -14,7 +14,7 @@ from wug.families import pairs
 from wug.families.pairs.formats import format_of
 from wug.families.pairs.suite import PairsSuite
 from wug.files import head
-from wug.types import Notice, Outcome
+from wug.outcomes import Notice, Outcome
 
 
 def lines(*rows: object) -> str:

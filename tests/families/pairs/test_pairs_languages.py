@@ -12,8 +12,9 @@ from evaluating import cached
 from fake_models import FakeScorer
 from wug.evaluation.evaluate import evaluate
 from wug.families import pairs
+from wug.outcomes import Result
+from wug.requests import Scored, Token
 from wug.results.queries import table_of
-from wug.types import Result, Scored, Token
 from wug.views import terminal
 from wug.views.family_views import parts_of
 from wug.views.parts import EstimatesPart, Figure

@@ -17,8 +17,8 @@ from wug.families.pairs.outcomes import HumanCorrelations
 from wug.families.pairs.pair import Pair
 from wug.families.pairs.settings import PairsSettings
 from wug.families.pairs.suite import PairsSuite
+from wug.outcomes import Estimate, Notice, Outcome, Result
 from wug.results.queries import table_of
-from wug.types import Estimate, Notice, Outcome, Result
 from wug.views.family_views import computed_parts, parts_of
 from wug.views.parts import Figure
 

@@ -22,7 +22,8 @@ from wug.families import pairs as family
 from wug.families.pairs.prompts import published, read_prompt
 from wug.families.pairs.replies import parse_answer
 from wug.families.pairs.suite import PairsSuite
-from wug.types import Chat, ChatWrapper, Request, Result, Scored
+from wug.outcomes import Result
+from wug.requests import Chat, ChatWrapper, Request, Scored
 
 PAIRS = (("the boy swims .", "the boy swim ."), ("the authors see that girl .", "the authors sees that girl ."))
 CHOICE = "Which one?\n\nA: {a}\nB: {b}"

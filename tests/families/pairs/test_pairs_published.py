@@ -10,8 +10,8 @@ from published_scores import BEST, FIVE_BEST, GULORDAVA
 from reference import reference
 from wug.errors import SuiteError, UnknownName
 from wug.families.pairs import read, read_published
+from wug.outcomes import Notice, Outcome
 from wug.stats import estimates, mean_over_runs
-from wug.types import Notice, Outcome
 
 HEADER = "pattern\tconstr_id\tsent_id\tform\tclass\ttype\tlen_prefix\tsent\tfreq\tmodel\tother\n"
 

@@ -18,7 +18,8 @@ from wug.errors import InputError
 from wug.evaluation.evaluate import build_result
 from wug.families import pairs
 from wug.families.pairs.pair import difference
-from wug.types import Notice, Outcome, Request, Row, Scored, Token
+from wug.outcomes import Notice, Outcome, SuiteOutput
+from wug.requests import Request, Scored, Token
 
 
 def words(logprobs: Mapping[str, float | None] | None = None) -> FakeScorer:
@@ -49,7 +50,7 @@ def table(folder: Path, *rows: str) -> Path:
 
 def run(path: Path, model: FakeScorer, **options: str) -> tuple[list[Outcome], list[str]]:
     (suite,) = pairs.read(path, options)
-    rows: list[Row] = list(suite.run(model))
+    rows: list[SuiteOutput] = list(suite.run(model))
     notices = [row.text for row in rows if isinstance(row, Notice)]
     return [row for row in rows if isinstance(row, Outcome)], notices
 

@@ -23,11 +23,11 @@ from wug.families import pairs as family
 from wug.families.pairs import view
 from wug.families.pairs.view.figures import RIGHT, TIED, WRONG, histogram
 from wug.formatting import number
+from wug.outcomes import Estimate, Outcome, Result, Signature
 from wug.results.queries import table_of
 from wug.results.reader import RunReader
 from wug.rows import Rows
 from wug.stats import estimates
-from wug.types import Estimate, Outcome, Result, Signature
 from wug.views import charts
 from wug.views.family_views import computed_parts, sampled_groups
 from wug.views.parts import CountsPart, FactsPart, Figure, ItemView, LabelledText, LinesPart, ViewPart

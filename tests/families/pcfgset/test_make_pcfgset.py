@@ -12,7 +12,7 @@ from wug.families import pcfgset
 from wug.families.pcfgset.make import DataPlan, make, read_samples, sources_of
 from wug.files import write_lines
 from wug.models.oracle import Oracle
-from wug.types import Outcome
+from wug.outcomes import Outcome
 
 SMALL = DataPlan(seed=1, sizes={"train": 2_000, "dev": 50, "test": 200}, ratios=(0.005,), per_function=20, rounds=2)
 

@@ -11,8 +11,9 @@ import pytest
 from wug.errors import InputError, SuiteError, UnknownName
 from wug.families import pcfgset
 from wug.files import head
+from wug.interfaces import Suite
 from wug.models.oracle import Oracle
-from wug.types import Notice, Outcome, Suite
+from wug.outcomes import Notice, Outcome
 
 LOCALISM = (
     "unrolled\tcopy M5 B15 \t*1\nunrolled\trepeat *1\tM5 B15 M5 B15\noriginal\trepeat copy M5 B15\tM5 B15 M5 B15\n"

@@ -15,7 +15,8 @@ from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.localism import score_trace
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.models.oracle import Oracle
-from wug.types import Notice, Outcome, Row, text_of
+from wug.outcomes import Notice, Outcome, SuiteOutput
+from wug.requests import text_of
 
 FILE = """unrolled\tcopy M5 B15 \t*1
 unrolled\trepeat *1\tM5 B15 M5 B15
@@ -40,7 +41,7 @@ def suite(folder: Path, text: str = FILE) -> PcfgSuite[Any]:
     return found
 
 
-def outcomes(rows: Iterable[Row], metric: str = "consistency") -> list[Outcome]:
+def outcomes(rows: Iterable[SuiteOutput], metric: str = "consistency") -> list[Outcome]:
     return [row for row in rows if isinstance(row, Outcome) and row.metric == metric]
 
 

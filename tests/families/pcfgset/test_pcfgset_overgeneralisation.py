@@ -10,7 +10,7 @@ from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
 from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.models.oracle import Oracle
-from wug.types import Estimate, Outcome, Row
+from wug.outcomes import Estimate, Outcome, SuiteOutput
 
 
 def folder(path: Path, source: str, exception: str, original: str, other: str | None = None) -> Path:
@@ -23,7 +23,7 @@ def folder(path: Path, source: str, exception: str, original: str, other: str | 
 SOURCE, EXCEPTION, ORIGINAL = "reverse echo A1 B2\necho remove_first A1 , B2", "A1 B2 B2\nA1 B2", "B2 B2 A1\nB2 B2"
 
 
-def values(rows: list[Row], metric: str) -> list[object]:
+def values(rows: list[SuiteOutput], metric: str) -> list[object]:
     return [row.value for row in rows if isinstance(row, Outcome) and row.metric == metric]
 
 

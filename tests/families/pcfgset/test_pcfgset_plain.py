@@ -12,7 +12,8 @@ from fake_models import FakeGenerator
 from wug.errors import InputError, ModelError, SuiteError
 from wug.families import pcfgset
 from wug.families.pcfgset.suite import PcfgSuite, score_plain
-from wug.types import Answer, Estimate, Notice, Outcome, Row
+from wug.outcomes import Estimate, Notice, Outcome, SuiteOutput
+from wug.requests import Answer
 
 
 class Answers(FakeGenerator):
@@ -32,7 +33,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def values(rows: Iterable[Row], metric: str = "accuracy") -> list[object]:
+def values(rows: Iterable[SuiteOutput], metric: str = "accuracy") -> list[object]:
     return [row.value for row in rows if isinstance(row, Outcome) and row.metric == metric]
 
 

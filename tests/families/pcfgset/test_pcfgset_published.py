@@ -22,9 +22,10 @@ from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.families.pcfgset.predictions import answers as answers_of_pcfgset
 from wug.families.pcfgset.substitutivity import score_synonyms
 from wug.families.pcfgset.suite import score_plain
+from wug.interfaces import Suite
 from wug.models.oracle import Oracle
+from wug.outcomes import Estimate, Outcome, SuiteOutput
 from wug.stats import estimates
-from wug.types import Estimate, Outcome, Row, Suite
 
 Values = dict[tuple[str, str], float]
 RUNS = ("1", "2", "3")
@@ -41,7 +42,7 @@ TABLE = {
 }
 
 
-def values(rows: Iterable[Row]) -> Values:
+def values(rows: Iterable[SuiteOutput]) -> Values:
     every = list(rows)
     found = estimates(row for row in every if isinstance(row, Outcome))
     found += [row for row in every if isinstance(row, Estimate)]

@@ -21,10 +21,11 @@ from wug.families.pcfgset import view_localism as localism
 from wug.families.pcfgset.language import FUNCTIONS, answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.families.pcfgset.view_localism import MAX_NODES
+from wug.interfaces import Suite
+from wug.outcomes import Estimate, Outcome, Result, Signature, SuiteOutput
 from wug.results.average import averages
 from wug.results.queries import table_of
 from wug.stats import estimates
-from wug.types import Estimate, Outcome, Result, Row, Signature, Suite
 from wug.views import charts
 from wug.views.charts import LinePoint, StackedBar
 from wug.views.family_views import SampledGroup, computed_parts, items_of, parts_of, sampled_groups
@@ -36,7 +37,7 @@ BUILT_IN = Path(wug.__file__).parent / "assets" / "suites" / "pcfgset"
 LINES = ["copy A1 B2", "repeat A1 B2", "append repeat A1 B2 , C3 D4", "reverse echo A1 B2"]
 
 
-def concluded(suite: Suite, rows: Iterable[Row], model: str = "toy/mistaken") -> Result:
+def concluded(suite: Suite, rows: Iterable[SuiteOutput], model: str = "toy/mistaken") -> Result:
     return build_result(suite, model, f"wug:0.1.0|suite:{suite.name}|model:{model}", rows)
 
 

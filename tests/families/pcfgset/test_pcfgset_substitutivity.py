@@ -11,8 +11,8 @@ from fake_models import FakeGenerator
 from wug.errors import InputError, SuiteError
 from wug.families import pcfgset
 from wug.families.pcfgset.substitutivity import score_synonyms
+from wug.outcomes import Outcome, SuiteOutput
 from wug.stats import estimates, wilson
-from wug.types import Outcome, Row
 
 TARGET = "A1 B2 A1 B2"
 
@@ -29,7 +29,7 @@ def folder(path: Path, source: str, twin: str, target: str = TARGET, twin_target
     return path
 
 
-def values(rows: Sequence[Row]) -> dict[str, object]:
+def values(rows: Sequence[SuiteOutput]) -> dict[str, object]:
     return {row.metric: row.value for row in rows if isinstance(row, Outcome)}
 
 

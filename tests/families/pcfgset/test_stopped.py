@@ -17,7 +17,8 @@ from wug.families.pcfgset.language import parse
 from wug.families.pcfgset.localism import UnrolledSource, localism_suite
 from wug.families.pcfgset.suite import plain_suite
 from wug.models.decoding.outputs import truncate
-from wug.types import Answer, Outcome, Source, text_of
+from wug.outcomes import Outcome
+from wug.requests import Answer, Source, text_of
 
 SOURCES = (
     "copy A1 B1 C1", "repeat A1 B1", "echo repeat A1 B1", "append A1 , repeat B1 C1",

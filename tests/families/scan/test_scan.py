@@ -23,9 +23,9 @@ from wug.families.scan.language import ACTIONS, WORDS, answer, commands, parse
 from wug.families.scan.make import FILLERS, RANDOM, SPLITS, Files, ScanPlan, differences, make
 from wug.families.scan.suite import read_suite, read_tasks, score_outputs, wrong_targets
 from wug.models.oracle import Oracle
+from wug.outcomes import Estimate, Notice, Outcome, Signature
 from wug.results.queries import table_of
 from wug.train.examples import read_examples
-from wug.types import Estimate, Notice, Outcome, Signature
 from wug.views.family_views import items_of, parts_of
 from wug.views.parts import Figure
 

@@ -9,7 +9,7 @@ from reference import reference
 from wug.alignment import align
 from wug.families.syntaxgym.measures import RegionSurprisal, WarningCounts, measure
 from wug.families.syntaxgym.parts import Condition, Region
-from wug.types import Scored
+from wug.requests import Scored
 
 STARTS = ("<s>", "<BOUNDARY>")
 ENDS = ("</s>", "<BOUNDARY>")

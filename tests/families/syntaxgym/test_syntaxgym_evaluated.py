@@ -12,7 +12,7 @@ import pytest
 from wug.errors import InputError
 from wug.families.syntaxgym.evaluated import EvaluatedSuite, read_evaluated
 from wug.families.syntaxgym.write import surprisals
-from wug.types import Notice, Outcome, Result, Signature
+from wug.outcomes import Notice, Outcome, Result, Signature
 
 
 def region(number: int, bits: object) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from wug.evaluation.opening import check_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.types import Derivation, Metric, Suite, effect_metrics
+from wug.interfaces import Suite
+from wug.outcomes import Derivation, Metric, effect_metrics
 
 
 def sentence(name: str, *contents: str) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.write import evaluated_json, to_json
 from wug.families.syntaxgym.write import surprisals as surprisals_of_syntaxgym
-from wug.types import LN2, Notice, Outcome, Result, Row, Scored, Signature
+from wug.outcomes import Notice, Outcome, Result, Signature, SuiteOutput
+from wug.requests import LN2, Scored
 
 SCHEMA = json.loads((Path(syntaxgym.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 METRICS = ("sum", "mean", "median", "range", "max", "min")
@@ -143,7 +144,7 @@ def test_an_evaluated_suite_makes_the_published_table() -> None:
         assert cells == list(csv.reader(lines))
 
 
-def _rows(suite: SyntaxGymSuite) -> list[Row]:
+def _rows(suite: SyntaxGymSuite) -> list[SuiteOutput]:
     return list(suite.run(FakeScorer(hash_scored, "hashed")))
 
 

@@ -18,8 +18,9 @@ from wug.evaluation.evaluate import build_result
 from wug.families import syntaxgym
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
 from wug.families.syntaxgym.view.editor import scores
+from wug.outcomes import Notice, Outcome, SuiteOutput
+from wug.requests import LN2, Scored, Token
 from wug.results.queries import rows_of
-from wug.types import LN2, Notice, Outcome, Row, Scored, Token
 
 
 def speaker(
@@ -73,15 +74,15 @@ def with_items(asked: Any, *items: Mapping[str, Sequence[str]]) -> Any:
     return replace(asked, items=(first, *further))
 
 
-def verdicts(rows: Sequence[Row]) -> dict[str, Any]:
+def verdicts(rows: Sequence[SuiteOutput]) -> dict[str, Any]:
     return {row.metric: row.value for row in rows if isinstance(row, Outcome)}
 
 
-def notices(rows: Sequence[Row]) -> list[str]:
+def notices(rows: Sequence[SuiteOutput]) -> list[str]:
     return [row.text for row in rows if isinstance(row, Notice)]
 
 
-def regions(rows: Sequence[Row], condition: str) -> list[dict[str, Any]]:
+def regions(rows: Sequence[SuiteOutput], condition: str) -> list[dict[str, Any]]:
     last = next(row for row in rows if isinstance(row, Outcome) and row.metric == "all_predictions")
     found: list[dict[str, Any]] = last.detail["conditions"][condition]["regions"]
     return found

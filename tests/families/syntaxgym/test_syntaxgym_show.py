@@ -14,10 +14,10 @@ from html_helpers import EVIL, check_escaped, read, taint
 from wug.families.syntaxgym import view
 from wug.families.syntaxgym.formula import parse
 from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, item_note, region_means, result_note
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
 from wug.results.queries import table_of
 from wug.results.reader import RunReader
 from wug.rows import Filter, Rows
-from wug.types import Estimate, Metric, Outcome, Result, Signature
 from wug.views.family_views import computed_parts, figures_of, option_pages_of, sampled_groups
 from wug.views.parts import (
     CardsPart,

@@ -18,7 +18,7 @@ from wug.families.syntaxgym.evaluated import read_evaluated
 from wug.families.syntaxgym.measures import REGION_METRICS
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.write import evaluated_json, json_text, surprisals, to_csv, to_json
-from wug.types import Outcome, Result, Signature
+from wug.outcomes import Outcome, Result, Signature
 
 SCHEMA = json.loads((Path(syntaxgym.__file__).parent / "schema.json").read_text(encoding="utf-8"))
 SUITE: dict[str, Any] = {

@@ -26,7 +26,7 @@ from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import causal
 from wug.models.spec import ModelSpec
-from wug.types import Request, Scored
+from wug.requests import Request, Scored
 
 Maker = Callable[..., Path]
 ARCHITECTURES = ["gpt2", "llama", "gpt_neox", "opt", "mamba"]

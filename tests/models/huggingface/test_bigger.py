@@ -23,7 +23,7 @@ from wug.errors import InputError, MissingExtra, ModelError
 from wug.models import causal, masked, seq2seq
 from wug.models.huggingface import adapters, loading, quantization
 from wug.models.spec import ModelSpec
-from wug.types import Request
+from wug.requests import Request
 
 TEXTS = sentences(40)
 CLOSE = 1e-4

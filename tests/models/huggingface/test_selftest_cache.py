@@ -18,7 +18,7 @@ from wug.models import causal
 from wug.models.causal import forward, selftest
 from wug.models.huggingface.device_selftest import architecture_digest
 from wug.models.spec import Loading, ModelSpec
-from wug.types import Request
+from wug.requests import Request
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tokenizers_of_all_kinds import KINDS
 from wug.errors import ModelError
 from wug.models import causal, masked, seq2seq
 from wug.models.spec import ModelSpec
-from wug.types import Request
+from wug.requests import Request
 
 TEXTS = [*tiny.sentences(300), *["The keys are on the table .", "日本語の文 です", "Ключи на столе 1234"] * 20]
 PROBES = ["The keys are on the table .", "日本語の文 です", "Ключи на столе 1234"]

@@ -29,7 +29,7 @@ from wug.models.huggingface.cpu import prepack
 from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import ModelSpec
 from wug.models.tokenization.ragged import Ragged
-from wug.types import Request
+from wug.requests import Request
 
 Maker = Callable[..., Path]
 METRICS = ["within_word_l2r", "original"]

@@ -14,7 +14,7 @@ import tiny
 import tiny_masked
 from wug.models import ModelSpec, masked
 from wug.models.tokenization.sliding_windows import on_both_sides
-from wug.types import Request, TextReading
+from wug.requests import Request, TextReading
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 import tiny_masked
 from wug.models import causal, masked
 from wug.models.spec import ModelSpec
-from wug.types import Request, TextReading
+from wug.requests import Request, TextReading
 
 TEXT = "the unbelievable boy swims ."
 

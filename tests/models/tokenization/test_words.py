@@ -18,7 +18,7 @@ from wug.models.tokenization.words import (
     words_of,
     write_words,
 )
-from wug.types import Request
+from wug.requests import Request
 
 texts = st.text(
     alphabet=st.one_of(st.sampled_from("aZ9 '’.,-_<>\u0301é\n\t"), st.characters(codec="utf-8")), max_size=40

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from wug.errors import ModelError
 from wug.evaluation.handle import ModelHandle
-from wug.types import Request, Scored, Token
+from wug.requests import Request, Scored, Token
 from wug.web.jobs.worker import main
 
 

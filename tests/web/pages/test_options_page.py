@@ -7,7 +7,7 @@ from dataclasses import replace
 from starlette.testclient import TestClient
 
 import sample_results
-from wug.types import Result, Signature
+from wug.outcomes import Result, Signature
 from wug.web.site import Site
 
 

@@ -14,10 +14,10 @@ import run_factory
 import sample_results
 from browsing import Served, follow
 from timeouts import PATIENCE
+from wug.outcomes import Outcome
 from wug.results import run_admin
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
-from wug.types import Outcome
 
 A, B, C = "causal/lab/alpha@1", "causal/lab/beta@1", "causal/lab/gamma@1"
 

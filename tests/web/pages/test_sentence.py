@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from browsing import client_of
 from job_helpers import shared
 from tiny_masked import save_masked
-from wug.types import Scored, Token
+from wug.requests import Scored, Token
 from wug.web.jobs.queue import JobQueue
 from wug.web.pages.sentence import first_difference, score_panel, token_candidates
 from wug.web.sentence_alignment import align

@@ -10,7 +10,10 @@ from typing import Any, Literal
 from wug.errors import InputError
 from wug.families.sampling import sampled
 from wug.files import checksum, read_lines
-from wug.types import FamilyTraits, Metric, Outcome, Problem, Request, Result, Scorer
+from wug.outcomes import Metric, Outcome, Result
+from wug.problems import Problem
+from wug.requests import Request, Scorer
+from wug.traits import FamilyTraits
 
 OPTIONS = ()
 TRAITS = FamilyTraits(builtin_model="wug-causal", breakdown=("ending",))

@@ -33,10 +33,10 @@ from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.remote import Finished, RemoteTask, evaluate_model
 from wug.evaluation.request import ModelTask, Plan
+from wug.interfaces import Suite
 from wug.models import ModelSpec
 from wug.results.reader import RunReader
 from wug.results.sweeps import finished
-from wug.types import Suite
 
 GRACE_SECONDS = 10.0
 """Time for a worker to stop programs that it started."""

@@ -26,7 +26,7 @@ from wug.evaluation.recorder import Recorder, known_model
 from wug.evaluation.remote import Finished, ModelDescription, Outputs, RemoteTask, known_rows
 from wug.evaluation.request import ModelTask, Plan
 from wug.models import Identity, ModelSpec
-from wug.types import Answer, Request, Scored
+from wug.requests import Answer, Request, Scored
 
 RETRIES = 5
 """How often Ray restarts a task whose process or machine was lost."""

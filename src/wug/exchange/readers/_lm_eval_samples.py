@@ -14,8 +14,8 @@ from wug.exchange.json_files import Json, finite_number, mapping, read_objects
 from wug.files import shortened
 from wug.identity import IMPORTED
 from wug.interfaces import Family
+from wug.outcomes import Outcome
 from wug.samples import Sample
-from wug.types import Outcome
 
 Logprobs = Sequence[float]
 LENGTHS: Mapping[str, Callable[[str], float]] = {

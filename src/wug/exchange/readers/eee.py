@@ -14,8 +14,8 @@ from wug.exchange.json_files import Json, finite_number, mapping, read_object, r
 from wug.files import iterate_lines
 from wug.identity import OVERALL
 from wug.interfaces import Family
+from wug.outcomes import Estimate, Outcome
 from wug.samples import Sample
-from wug.types import Estimate, Outcome
 
 SAMPLES = "_samples.jsonl"
 

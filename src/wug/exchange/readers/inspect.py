@@ -18,7 +18,7 @@ from wug.exchange.imported import ImportedRun, ImportedSuite
 from wug.exchange.json_files import Json, finite_number, mapping, read_object, text
 from wug.files import max_unpacked_bytes, shortened
 from wug.identity import OVERALL
-from wug.types import Estimate, Outcome
+from wug.outcomes import Estimate, Outcome
 
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Correct, incorrect, partially correct, no answer."""

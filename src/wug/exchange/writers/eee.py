@@ -27,8 +27,8 @@ from wug.exchange.export import (
 )
 from wug.files import write_text
 from wug.identity import OVERALL
+from wug.outcomes import DATA, Estimate, Metric, Outcome, Result
 from wug.samples import Sample
-from wug.types import DATA, Estimate, Metric, Outcome, Result
 
 VERSION = "0.3.0"
 COMMON_METRICS = frozenset({"accuracy", "exact_match", "f1", "bleu", "pearson", "spearman", "perplexity"})

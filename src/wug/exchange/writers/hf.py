@@ -10,7 +10,7 @@ from wug import data
 from wug.errors import InputError
 from wug.exchange.export import ExportedRun, ExportOptions, refuse_non_finite, require_folder
 from wug.files import write_text
-from wug.types import DATA, Estimate, Result
+from wug.outcomes import DATA, Estimate, Result
 
 UNREGISTERED = (
     "{}: wug cannot tell whether {} is registered as a benchmark on the Hugging Face Hub. Results of other data sets "

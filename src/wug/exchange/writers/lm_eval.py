@@ -23,8 +23,8 @@ from wug.exchange.export import (
 )
 from wug.files import write_text
 from wug.identity import OVERALL, Group
+from wug.outcomes import DATA, Estimate, Outcome, Result
 from wug.samples import Sample
-from wug.types import DATA, Estimate, Outcome, Result
 
 METRICS = {"accuracy": "acc"}
 """Metrics that lm-eval calls otherwise."""

@@ -10,7 +10,7 @@ from typing import Any
 from wug.exchange.export import ExportedRun, ExportOptions
 from wug.exchange.writers.hf import headline, hub_dataset, note, source, yaml_text
 from wug.files import write_text
-from wug.types import Result
+from wug.outcomes import Result
 
 FILE = "model-index.yaml"
 

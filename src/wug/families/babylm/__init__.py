@@ -12,9 +12,11 @@ from wug.families.babylm.reading import WITH_SPACE, ReadingTimesSuite
 from wug.families.babylm.submission import export_run, to_sample
 from wug.families.babylm.suite import BabylmSuite
 from wug.families.babylm.tasks import TASKS, VERSIONS, adopt, counts_of, read_task, rebuild, size_warnings, task_of
+from wug.interfaces import Suite
 from wug.options import Option
 from wug.options import read as read_options
-from wug.types import FamilyTraits, Problem, ScoringProtocol, Suite
+from wug.problems import Problem
+from wug.traits import FamilyTraits, ScoringProtocol
 
 __all__ = ["OPTIONS", "TRAITS", "BabylmSuite", "adopt", "check", "export_run", "read", "recognises", "to_sample"]
 

@@ -22,9 +22,10 @@ from wug.errors import InputError, MissingExtra, needs_extra
 from wug.families.babylm.suite import BabylmSuite, completion_logprob
 from wug.families.babylm.tasks import MISSING, finite, names
 from wug.identity import OVERALL
+from wug.outcomes import Estimate, Metric, Notice, Outcome, SuiteOutput
 from wug.problems import ProblemList, refuse_errors
 from wug.record_tables import need, read_table
-from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
+from wug.requests import Request, Scorer
 
 SURPRISAL, AGE, CORRELATION = "surprisal", "age_of_acquisition", "pearson"
 HUMAN = "cdi_human.csv"
@@ -54,7 +55,7 @@ class AgesSuite(BabylmSuite):
         """The surprisal of each word in context."""
         return (Metric(SURPRISAL, "nats", "lower", meaning="surprisal of a word in context"),)
 
-    def run(self, model: Scorer) -> Iterator[Row]:
+    def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """One outcome per context of a word, with the age at which children know the word."""
         answers = model.score([Request(item.texts[0]) for item in self.items])
         notices = [HOW]

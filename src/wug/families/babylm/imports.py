@@ -19,7 +19,7 @@ from wug.families.babylm.submission import CHECKPOINTS, FAST, FILES
 from wug.families.babylm.suite import ACCURACY, PREFERENCE, BabylmSuite, macro_mean, rank_correlation
 from wug.families.babylm.tasks import TASKS, VERSIONS, BabylmItem, names, read_task, rebuild
 from wug.identity import OVERALL
-from wug.types import Estimate, Metric, Outcome, Row
+from wug.outcomes import Estimate, Metric, Outcome, SuiteOutput
 
 NOT_READ = "glue"
 """The key of a submission that wug does not read."""
@@ -116,7 +116,7 @@ def _imported(own: BabylmSuite) -> ImportedSuite:
     return ImportedSuite(own.name, "babylm", about, metrics, meta=dict(own.meta))
 
 
-def _take(suite: ImportedSuite, row: Row) -> None:
+def _take(suite: ImportedSuite, row: SuiteOutput) -> None:
     """Add an outcome, an estimate, or the reason why there is none."""
     if isinstance(row, Outcome):
         suite.add(row)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from wug.families.babylm.suite import BabylmSuite
 from wug.families.babylm.tasks import MEASURES, BabylmItem, names
 from wug.identity import OVERALL
-from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
+from wug.outcomes import Estimate, Metric, Notice, Outcome, SuiteOutput
+from wug.requests import Request, Scorer
 
 SURPRISAL, EYE_TRACKING, SELF_PACED = "surprisal", "eye_tracking", "self_paced"
 WITH_SPACE = "reading_with_space"
@@ -42,7 +43,7 @@ class ReadingTimesSuite(BabylmSuite):
         """The word of each row after its context, then the previous word after its own, if there is one."""
         return [request for item in self.items for request in self._requests(item)]
 
-    def run(self, model: Scorer) -> Iterator[Row]:
+    def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """One outcome per word, and the two scores."""
         answers = iter(model.score(self.requests()))
         surprisals: list[tuple[float, float]] = []
@@ -60,7 +61,7 @@ class ReadingTimesSuite(BabylmSuite):
             yield Request(context + word, separate_word_start=len(context))
 
 
-def reading_rows(items: Sequence[BabylmItem], surprisals: Sequence[tuple[float, float]]) -> Iterator[Row]:
+def reading_rows(items: Sequence[BabylmItem], surprisals: Sequence[tuple[float, float]]) -> Iterator[SuiteOutput]:
     """One outcome per word, and the two scores, from the surprisals that `reading_scores` takes."""
     for item, name, (value, previous) in zip(items, names(items), surprisals, strict=True):
         known = {} if math.isnan(previous) else {"prev_surprisal": previous}

@@ -20,8 +20,8 @@ from wug.families.babylm.tasks import TASKS, size_warnings
 from wug.files import write_text
 from wug.formatting import plural
 from wug.identity import OVERALL, Group
+from wug.outcomes import Outcome, Result
 from wug.samples import Sample, choice_sample, text_sample
-from wug.types import Outcome, Result
 
 FILES = {"reading": "reading/predictions.json", "aoa": "AoA_word/surprisal.json"}
 """Where the pipeline writes tasks whose files have their own forms."""

@@ -15,8 +15,9 @@ from wug.families.correlations import spearman
 from wug.families.suite import ItemSuite
 from wug.files import checksum
 from wug.identity import OVERALL
+from wug.outcomes import Estimate, Metric, Notice, Outcome, SuiteOutput
+from wug.requests import Request, Scored, Scorer
 from wug.samples import PLAIN_TEXT
-from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scored, Scorer
 
 ACCURACY, SPEARMAN, PREFERENCE = "accuracy", "spearman", "preference"
 PRIVATE = frozenset({"ewok", "entity_tracking"})
@@ -87,7 +88,7 @@ class BabylmSuite(ItemSuite[BabylmItem]):
         """Every text, in order."""
         return [Request(text) for item in self.items for text in item.texts]
 
-    def run(self, model: Scorer) -> Iterator[Row]:
+    def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """One outcome per item, the mean over UIDs or the correlation, and the warnings."""
         verdicts: dict[str, dict[str, list[bool]]] = {}
         preferences: list[float] = []

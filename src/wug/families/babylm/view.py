@@ -8,8 +8,8 @@ from dataclasses import replace
 from wug.families.babylm.suite import ACCURACY, MACRO
 from wug.families.choices import view as choices
 from wug.formatting import format_estimate
+from wug.outcomes import Result
 from wug.rows import Rows
-from wug.types import Result
 from wug.views import grouped
 from wug.views.parts import EstimatesPart, ItemsView, ViewPart
 

@@ -15,9 +15,10 @@ from wug.families.choices.suite import from_sample as from_sample
 from wug.families.choices.suite import to_sample as to_sample
 from wug.families.choices.task_file import TaskFile, is_task, read_tasks
 from wug.files import checksum, head, shortened
-from wug.problems import ProblemList, capped, refuse_errors
+from wug.interfaces import Suite
+from wug.problems import Problem, ProblemList, capped, refuse_errors
 from wug.record_tables import stem
-from wug.types import FamilyTraits, Problem, Suite
+from wug.traits import FamilyTraits
 
 TRAITS = FamilyTraits(
     builtin_model="wug-causal",

@@ -13,7 +13,8 @@ from wug.families.links import PARAMETERS, TIES, LinkParameters, chosen_links, l
 from wug.families.suite import EXCLUDE
 from wug.formatting import first_items, plural
 from wug.options import Option, read
-from wug.types import Problem, Request
+from wug.problems import Problem
+from wug.requests import Request
 
 CHOICE_LINKS = ("sum", "token", "word", "character", "byte", "penlp", "slln", "pmi")
 """The last one needs further requests, so that `all` leaves it out."""

@@ -14,9 +14,10 @@ from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
 from wug.formatting import NOT_MEASURABLE, plural
 from wug.identity import OVERALL, Group
+from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, SuiteOutput
+from wug.requests import Request, Scored, Scorer
 from wug.samples import Sample, choice_sample, plain_sample
 from wug.stats import wilson
-from wug.types import Estimate, Metric, Notice, Outcome, Request, Result, Row, Scored, Scorer
 
 STRADDLED = "a token spans the end of the context and the beginning of an option"
 TOKENLESS = "no token begins where an option does"
@@ -95,7 +96,7 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         alone = [candidate.without_context(self.settings.premise) for candidate in choice.candidates]
         return [*choice.candidates, *(alone if "pmi" in self.settings.links else [])]
 
-    def run(self, model: Scorer) -> Iterator[Row]:
+    def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """One outcome per item, then chance level and ties, and the warnings."""
         counts = _Counts()
         times = 2 if "pmi" in self.settings.links else 1

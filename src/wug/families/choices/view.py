@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from wug.families.links import MARGIN, link_label, shown_scale
 from wug.formatting import bits, finite_number
+from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.types import Outcome, Result
 from wug.views import parts as page
 from wug.views.effects import effects_figure, group_effects
 from wug.views.grouped import group_figures, overall_parts

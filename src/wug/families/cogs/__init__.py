@@ -24,8 +24,9 @@ from wug.families.cogs.syntax import (
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
+from wug.problems import Problem
 from wug.record_tables import stem
-from wug.types import FamilyTraits, Problem
+from wug.traits import FamilyTraits
 
 OPTIONS = (
     Option(

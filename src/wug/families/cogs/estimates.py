@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wug.outcomes import Estimate
 from wug.stats import Floats, estimate, ratio_interval
-from wug.types import Estimate
 
 Groups: TypeAlias = Mapping[str, NDArray[np.intp]]
 """The lines of each group, `all` first."""

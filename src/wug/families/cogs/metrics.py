@@ -22,7 +22,7 @@ from wug.families.cogs.logical_form.match import recogs_exact_match
 from wug.families.cogs.logical_form.parse import Dialect, parse, tokens
 from wug.families.cogs.logical_form.smatch import smatch
 from wug.families.cogs.read import GoldLine
-from wug.types import Metric
+from wug.outcomes import Metric
 
 MAX_NGRAM = 4
 

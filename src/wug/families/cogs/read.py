@@ -12,7 +12,7 @@ from wug.families.cogs.logical_form import DIALECTS, Dialect, is_well_formed, pa
 from wug.families.predictions import content_lines
 from wug.files import ASSETS, checksum, read_text
 from wug.formatting import plural
-from wug.types import Problem
+from wug.problems import Problem
 
 
 class Generalisation(NamedTuple):

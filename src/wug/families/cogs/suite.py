@@ -19,9 +19,10 @@ from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recog
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
 from wug.families.suite import GenerationSuite, generated
 from wug.files import write_text
+from wug.outcomes import Estimate, Notice, Outcome, Result, SuiteOutput
 from wug.record_tables import stem
+from wug.requests import Generator, Source
 from wug.samples import Sample, plain_sample, text_sample
-from wug.types import Estimate, Generator, Notice, Outcome, Result, Row, Source
 
 _OLD_GEN = "this is gen as of 2020: 51 of its forms (obj_pp_to_subj_pp) were corrected in 2022"
 
@@ -51,7 +52,7 @@ class CogsSuite(GenerationSuite[gold_file.GoldLine]):
         """The sentences, in the order of the file."""
         return [line.sentence for line in self.items]
 
-    def run(self, model: Generator) -> Iterator[Row]:
+    def run(self, model: Generator) -> Iterator[SuiteOutput]:
         """Generate the form of every sentence and score them all, with their white space."""
         yield from score_forms(self, model.id, generated(model, self.requests())).rows()
 
@@ -107,7 +108,7 @@ class ScoredPredictions(NamedTuple):
         """Every value over all lines, each kind, each type."""
         return estimates(self.columns, lines_by_group(self.suite.items))
 
-    def rows(self, *, lines: bool = True) -> Iterator[Row]:
+    def rows(self, *, lines: bool = True) -> Iterator[SuiteOutput]:
         """One outcome per line and metric of OUTCOME_METRICS, then estimates of the other metrics, then warnings.
 
         Without `lines`, which take as long as scoring does, all values are estimates.

@@ -15,8 +15,10 @@ from wug.families.predictions import content_lines
 from wug.families.suite import GenerationSuite, warn_if_empty
 from wug.files import checksum, head
 from wug.formatting import plural
+from wug.outcomes import Estimate, Metric, Outcome, SuiteOutput
+from wug.problems import Problem
 from wug.record_tables import stem
-from wug.types import Estimate, Metric, Outcome, Problem, Row, Source
+from wug.requests import Source
 
 SyntaxDialect: TypeAlias = Literal["tree", "tags", "answers"]
 SYNTAX_DIALECTS: tuple[SyntaxDialect, ...] = get_args(SyntaxDialect)
@@ -54,7 +56,7 @@ class SyntaxSuite(GenerationSuite[GoldLine]):
         """The sources, in the order of the file."""
         return [line.sentence for line in self.items]
 
-    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+    def score(self, outputs: Sequence[str]) -> Iterator[SuiteOutput]:
         """Compare each output with its target: as a whole, and phrase by phrase or tag by tag."""
         yield from warn_if_empty(outputs)
         counts: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)

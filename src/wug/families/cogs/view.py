@@ -12,9 +12,9 @@ from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, Ter
 from wug.families.cogs.syntax import SYNTAX_DIALECTS
 from wug.families.pcfgset.view import answer
 from wug.formatting import FormattedEstimate, format_estimate, number, percent, spaced_name
+from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import wilson
-from wug.types import Outcome, Result
 from wug.views import charts
 from wug.views import parts as page
 from wug.views.grouped import dots, interval_note, overall_parts, point

@@ -16,8 +16,8 @@ from wug.families.morphology.suite import ElicitationOptions, MorphologySuite
 from wug.files import checksum, read_lines, read_text, shortened
 from wug.options import Option
 from wug.options import read as read_options
-from wug.problems import ProblemList, capped, refuse_errors
-from wug.types import FamilyTraits, Problem
+from wug.problems import Problem, ProblemList, capped, refuse_errors
+from wug.traits import FamilyTraits
 
 TRAITS = FamilyTraits(
     builtin_model="wug-causal",

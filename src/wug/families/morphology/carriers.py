@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from wug.errors import InputError, SuiteError
 from wug.families.morphology.item import WugItem
 from wug.files import ASSETS, read_lines, read_text
-from wug.types import Problem
+from wug.problems import Problem
 
 LEMMA, FORM = "{lemma}", "{form}"
 GAP = "___"

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.morphology.item import REGULAR, Form, ParsedForms, WugItem, joined, plain_g
 from wug.files import head, read_text
-from wug.problems import ProblemList, refuse_errors
+from wug.problems import Problem, ProblemList, refuse_errors
 from wug.record_tables import Record, as_number, columns_of, number_of, plain, read_table, text_of
-from wug.types import Problem
 
 FORMATS = ("table", "sigmorphon", "individual", "unimorph", "albright-hayes", "babylm", "answers")
 TAG = re.compile(r"[A-Z0-9][A-Z0-9.+/{}()|,_-]*(;[A-Za-z0-9.+/{}()|,_-]+)+|[A-Z]{1,5}")

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from wug.outcomes import Outcome, Result
+from wug.problems import Problem
 from wug.samples import Sample, choice_sample, plain_sample
-from wug.types import Outcome, Problem, Result
 
 REGULAR = "regular"
 

@@ -17,8 +17,8 @@ from wug.families.correlations import correlation_interval, pearson, spearman
 from wug.families.morphology.item import WugItem
 from wug.families.morphology.statistics import bootstrap_correlation, fit_beta_regression
 from wug.identity import OVERALL, Group
+from wug.outcomes import Estimate, Interval, Metric, Notice, Outcome, SuiteOutput
 from wug.stats import Floats, effective_number, estimate, mean_interval, wilson
-from wug.types import Estimate, Interval, Metric, Notice, Outcome, Row
 
 PREFERENCE, ACCURACY, CHANCE, REGULAR_RATE = "preference_accuracy", "accuracy", "chance", "regular_rate"
 PRIOR = ":prior"
@@ -78,7 +78,7 @@ class MetricOptions(NamedTuple):
     """`token` adds means weighted by frequency."""
 
 
-def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str = "") -> Iterator[Row]:
+def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str = "") -> Iterator[SuiteOutput]:
     """Outcomes and estimates of items with scores; `suffix` is for a second kind of scores."""
     judged = [entry for entry in scored if len(entry.item.forms) > 1]
     unjudged = Counter[str]()
@@ -176,7 +176,7 @@ def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
         yield Estimate.of(name, OVERALL, share, len(values), interval, "wilson, by token")
 
 
-def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str) -> Iterator[Row]:
+def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str) -> Iterator[SuiteOutput]:
     yield from _by_lemma(scored, suffix)
     pairs = ((entry, pair) for entry in scored for pair in zip(entry.item.forms, entry.scores, strict=True))
     flat = [(entry.item, form, score) for entry, (form, score) in pairs]
@@ -195,7 +195,7 @@ def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: st
         yield from _regression(flat, options)
 
 
-def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Row]:
+def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[SuiteOutput]:
     groups: dict[str, list[float]] = {}
     undefined = 0
     for entry in scored:
@@ -213,7 +213,7 @@ def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Row]:
         yield Notice(f"{lemmas} left out of spearman_by_lemma: ratings or scores of their forms are equal")
 
 
-def _regression(flat: Sequence[tuple[WugItem, Any, float]], options: MetricOptions) -> Iterator[Row]:
+def _regression(flat: Sequence[tuple[WugItem, Any, float]], options: MetricOptions) -> Iterator[SuiteOutput]:
     shares = np.array([form.rating for _, form, _ in flat], np.float64) / options.scale
     scores: Floats = np.array([score for *_, score in flat])
     reason = ""
@@ -267,7 +267,7 @@ def _island_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate
 
 def answer_rows(
     items: Sequence[WugItem], answers: Sequence[Sequence[str]], details: Sequence[Mapping[str, Any]]
-) -> Iterator[Row]:
+) -> Iterator[SuiteOutput]:
     """Outcomes of free answers, one per carrier of each item."""
     for item, written, detail in zip(items, answers, details, strict=True):
         shared_detail = {"lemma": item.lemma, "forms": item.best(TOP[-1]), "answers": list(written), **detail}

@@ -12,9 +12,9 @@ from wug.families.morphology import metrics
 from wug.families.morphology.formats import individual_ratings, read_answers
 from wug.families.morphology.item import Form, ParsedForms, WugItem, joined, plain_g
 from wug.files import read_lines
+from wug.outcomes import Notice, SuiteOutput
 from wug.problems import ProblemList, refuse_errors
 from wug.record_tables import as_number, header_of, plain, read_table
-from wug.types import Notice, Row
 
 SCORE_COLUMNS = ("score", "logprob", "model_rating", "prediction", "rating")
 """Columns of a table that may have the scores, in the order in which they are looked for."""
@@ -84,7 +84,7 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
 
 def scored_rows(
     gold: ParsedForms, path: Path, options: metrics.MetricOptions, *, as_merge: bool, individual: Path | None
-) -> Iterator[Row]:
+) -> Iterator[SuiteOutput]:
     """Outcomes, estimates and warnings for one file of scores."""
     matched, warnings = match_scores(gold, path, as_merge=as_merge)
     alone = [scored for scored in matched if len(scored.item.forms) < 2]
@@ -98,7 +98,7 @@ def scored_rows(
     yield from map(Notice, (*about_gold, *warnings))
 
 
-def answer_runs(gold: ParsedForms, path: Path, language: str) -> list[list[Row]]:
+def answer_runs(gold: ParsedForms, path: Path, language: str) -> list[list[SuiteOutput]]:
     """The rows of each run in a file of free answers: one column per word, one row per run."""
     answers = read_answers(path, language)
     names = {item.item: item for item in gold.items}

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wug.errors import needs_extra
+from wug.outcomes import Interval
 from wug.stats import Floats
-from wug.types import Interval
 
 PARAMETERS = 4
 """Intercept, slope, precision, and the standard deviation of the random intercept."""

@@ -19,7 +19,8 @@ from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
 from wug.formatting import first_items
-from wug.types import Chat, ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Source, text_of
+from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
+from wug.requests import Chat, ChatFormat, EvaluatedModel, Request, Scored, Source, text_of
 
 ElicitationMode = Literal["continuation", "infill", "source", "answer", "file"]
 """How a model is asked: by the probability of a form after its carrier (causal), inside it (masked), or given lemma and
@@ -137,7 +138,7 @@ class MorphologySuite(ItemSuite[WugItem]):
             return [Request("", chat=chat, generate=MAX_ANSWER_TOKENS) for chat in chats]
         return [request for item in self.items for request in self._requests(item)]
 
-    def run(self, model: Any) -> Iterator[Row]:
+    def run(self, model: Any) -> Iterator[SuiteOutput]:
         """Outcomes, estimates and warnings of a model."""
         yield from self._answered(model) if self.elicitation == "answer" else self._scored(model)
         if self.elicitation_options.individual is not None:
@@ -157,7 +158,7 @@ class MorphologySuite(ItemSuite[WugItem]):
         carriers = carriers_of(item, self.elicitation_options.carriers)
         return [Source(question(carrier, item), longest + SPARE_WORDS) for carrier in carriers]
 
-    def _answered(self, model: Any) -> Iterator[Row]:
+    def _answered(self, model: Any) -> Iterator[SuiteOutput]:
         questions, requests = [self._questions(item) for item in self.items], self.requests()
         outputs: Iterator[str] = (
             map(text_of, model.generate(requests))
@@ -203,7 +204,7 @@ class MorphologySuite(ItemSuite[WugItem]):
         has_gap = self.elicitation != "source" and item.carriers != ("{form}",)
         return has_gap and self.elicitation_options.prior != "none"
 
-    def _scored(self, model: Any) -> Iterator[Row]:
+    def _scored(self, model: Any) -> Iterator[SuiteOutput]:
         requests = [self._requests(item) for item in self.items]
         outputs = iter(model.score([request for requests_of_item in requests for request in requests_of_item]))
         plain: list[measures.ScoredItem] = []

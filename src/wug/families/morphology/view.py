@@ -10,8 +10,8 @@ from typing import Any
 
 from wug.families.morphology.metrics import ACCURACY, PREFERENCE
 from wug.formatting import FormattedEstimate, finite_number, number, percent, spaced_name
+from wug.outcomes import Result
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.types import Result
 from wug.views import parts as page
 from wug.views.grouped import group_figures, overall_parts
 from wug.views.text_display import Piece

@@ -26,9 +26,11 @@ from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.pairs.settings import OPTIONS as OPTIONS
 from wug.families.pairs.suite import PairsSuite
 from wug.files import checksum_of, read_lines, shortened
-from wug.problems import ProblemList, capped, refuse_errors
+from wug.interfaces import Suite
+from wug.outcomes import SuiteOutput
+from wug.problems import Problem, ProblemList, capped, refuse_errors
 from wug.record_tables import stem
-from wug.types import FamilyTraits, Problem, Row, Suite
+from wug.traits import FamilyTraits
 
 PHENOMENA = {
     **dict.fromkeys(("anaphor*", "*reflexive*", "*npi*", "binding*"), "Licensing"),
@@ -59,7 +61,7 @@ class PublishedScores(NamedTuple):
     """The pairs of a file, and the judgements on its columns of log-probabilities."""
 
     suite: PairsSuite
-    columns: Mapping[str, Sequence[Row]]
+    columns: Mapping[str, Sequence[SuiteOutput]]
 
 
 def recognises(path: Path, head: str) -> bool:

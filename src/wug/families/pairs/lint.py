@@ -9,7 +9,7 @@ import numpy as np
 
 from wug.families.pairs.pair import Pair, is_identical, target_of
 from wug.formatting import first_items
-from wug.types import Problem
+from wug.problems import Problem
 
 
 def lint(pairs: Sequence[Pair]) -> Iterator[Problem]:

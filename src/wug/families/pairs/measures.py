@@ -11,8 +11,8 @@ import numpy as np
 
 from wug.families.links import LINKS, PER_TOKEN, LinkedText
 from wug.families.pairs.settings import PairsSettings, UnigramScore
+from wug.requests import Scored
 from wug.scores import Scores
-from wug.types import Scored
 
 UNKNOWN = frozenset({"<unk>", "[UNK]", "<UNK>", "unk"})
 Span = tuple[int, int]

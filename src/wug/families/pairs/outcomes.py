@@ -14,10 +14,10 @@ from wug.families.correlations import correlation, correlation_interval, ranks
 from wug.families.pairs.pair import Pair
 from wug.formatting import finite_number, plural
 from wug.identity import OVERALL, Group
+from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, SuiteOutput, Value
 from wug.rows import Filter, Rows
 from wug.samples import Sample, choice_sample
 from wug.stats import Floats, mean_of_shares
-from wug.types import Estimate, Metric, Notice, Outcome, Result, Row, Value
 
 ACCURACY, MACRO_ACCURACY, PEARSON, SPEARMAN = "accuracy", "macro_accuracy", "pearson", "spearman"
 CHANCE = 0.5
@@ -188,7 +188,7 @@ class HumanCorrelations:
         self.margins.append(margin)
         self.judgements.append(human)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[SuiteOutput]:
         """Both correlations, over all pairs and by group, or a notice why there are none.
 
         Groups of fewer than MIN_GROUP_PAIRS pairs have none. Nothing without human judgements.

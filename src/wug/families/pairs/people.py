@@ -15,7 +15,7 @@ from wug.families.people_tables import PEOPLE_OPTIONS, read_people
 from wug.files import checksum, read_bytes, user_path
 from wug.formatting import plural
 from wug.options import Option
-from wug.types import Row
+from wug.outcomes import SuiteOutput
 
 _SHARED = ("item", "exclude", "good", "bad")
 """Options of responses that pairs have too, with another meaning."""
@@ -44,7 +44,7 @@ class JoinedPeople:
     items: Mapping[_Key, int]
     """The place of each judged item."""
 
-    def ceilings(self, pairs: Iterable[Pair]) -> Iterator[Row]:
+    def ceilings(self, pairs: Iterable[Pair]) -> Iterator[SuiteOutput]:
         """The reliability of the margins of some pairs, and the noise ceiling."""
         yield from self.means.ceilings({place for pair in pairs if (place := _place(pair, self.items)) is not None})
 

@@ -10,7 +10,7 @@ from wug.errors import InputError, ModelError
 from wug.families.pairs.prompts import DEFAULTS, LABELS, PairPrompt, check_labels, published, read_prompt
 from wug.files import checksum, read_text, user_path
 from wug.options import Option
-from wug.types import Chat, ChatFormat, EvaluatedModel, Request
+from wug.requests import Chat, ChatFormat, EvaluatedModel, Request
 
 METHODS = ("direct", "in_template", "preamble", "forced_choice", "yes_no")
 QUESTIONS = ("forced_choice", "yes_no")

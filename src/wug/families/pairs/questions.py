@@ -24,7 +24,8 @@ from wug.families.pairs.replies import (
 )
 from wug.families.pairs.suite import PairsSuite
 from wug.formatting import finite_number, plural
-from wug.types import Metric, Outcome, Request, Row, Scored, Scorer
+from wug.outcomes import Metric, Outcome, SuiteOutput
+from wug.requests import Request, Scored, Scorer
 
 CROSSING = "a token crosses the boundary between the prompt and a label"
 
@@ -48,7 +49,7 @@ class QuestionSuite(PairsSuite):
         """The labels after each question, in the order of the file."""
         return [request for pair in self.items for question in self._questions(pair) for request in question]
 
-    def run(self, model: Scorer) -> Iterator[Row]:
+    def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """The outcomes of each pair, then estimates and warnings."""
         counts, languages, correlations = _Counts(), LanguageAccuracies(), HumanCorrelations()
         per_pair = sum(map(len, self._questions(self.items[0]))) if self.items else 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from wug.families.pairs.outcomes import ACCURACY
 from wug.families.pairs.pair import Pair
-from wug.types import Metric, Outcome
+from wug.outcomes import Metric, Outcome
 
 FIRST_OPTION_RATE, YES_RATE, INVALID, ANSWER_MASS = "first_option_rate", "yes_rate", "invalid", "answer_mass"
 _WRAPPING = " \t\r\n\"'“”‘’«»()[]{}*."

@@ -12,7 +12,7 @@ from wug.families.pairs.lint import notices_of_copies
 from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations
 from wug.families.pairs.pair import Pair, is_identical
 from wug.formatting import finite_number, plural
-from wug.types import Metric, Notice, Outcome, Row
+from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 
 
 class ScoredPair(NamedTuple):
@@ -30,7 +30,7 @@ class _Shape(NamedTuple):
     margin: Callable[[Sequence[float]], float]
 
 
-def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[Row]:
+def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[SuiteOutput]:
     """The outcomes of pairs, then correlations and warnings."""
     correlations = HumanCorrelations()
     ties = identical = 0

@@ -24,9 +24,9 @@ from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
 from wug.formatting import first_items, plural
 from wug.options import Option, read
-from wug.problems import ProblemList, refuse_errors
+from wug.outcomes import Notice, Outcome, SuiteOutput
+from wug.problems import Problem, ProblemList, refuse_errors
 from wug.record_tables import Record, as_number, plain, read_table, stem
-from wug.types import Notice, Outcome, Problem, Row
 
 TABLE_OPTIONS = (
     Option("good_score", str, None, "column with the score of the good sentence"),
@@ -73,7 +73,7 @@ def recognises_scores(path: Path, options: Mapping[str, str]) -> bool:
     return bool(options) or "constr_id" not in tables.columns_of(head(path))
 
 
-def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[ScoredTable, str, list[Row]]]:
+def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[ScoredTable, str, list[SuiteOutput]]]:
     """A suite, the name of the model and its outcomes, for each model in a table.
 
     Args:
@@ -267,7 +267,7 @@ def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:
     return pairs, notices
 
 
-def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[list[Pair], dict[str, list[Row]]]:
+def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[list[Pair], dict[str, list[SuiteOutput]]]:
     """The pairs of a file, and for each column one `accuracy` outcome per pair and a notice if pairs tie."""
     table = read_table(path)
     refuse_errors(ProblemList.of(table.problems, tables.need(table.header, two_rows.REQUIRED_COLUMNS)), path)
@@ -286,10 +286,10 @@ def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[lis
     return two_rows.original_pairs(table, ProblemList()), judged
 
 
-def _column_outcomes(column: str, pairs: Sequence[two_rows.RowsOfPair], problems: ProblemList) -> list[Row]:
+def _column_outcomes(column: str, pairs: Sequence[two_rows.RowsOfPair], problems: ProblemList) -> list[SuiteOutput]:
     """The outcomes of all pairs by one column; a field that is not a number is a problem."""
     pool = GroupPool()
-    outcomes: list[Row] = []
+    outcomes: list[SuiteOutput] = []
     ties = 0
     for rows in pairs:
         good, bad = (as_number(record.fields[column]) for record in (rows.good, rows.bad))

@@ -21,8 +21,9 @@ from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
 from wug.files import shortened
 from wug.formatting import NOT_MEASURABLE, plural
+from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
+from wug.requests import ChatFormat, EvaluatedModel, Request, Scored, Scorer, TextPosition
 from wug.scores import Scores, Texts
-from wug.types import ChatFormat, EvaluatedModel, Metric, Notice, Outcome, Request, Row, Scored, Scorer, Turn
 
 SEES_RIGHT = "the model sees the words to the right of a target word, unlike a reader"
 
@@ -118,7 +119,7 @@ class PairsSuite(ItemSuite[Pair]):
         """Both sentences of each pair, in the order of the file."""
         return self._requests(self._scorable(range(len(self.items))))
 
-    def run(self, model: Scorer) -> Iterator[Row]:
+    def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """One outcome per pair, then estimates and warnings."""
         counts, languages, correlations = _Counts(), outcomes.LanguageAccuracies(), outcomes.HumanCorrelations()
         step = max(1, model.chunk // 2)
@@ -134,7 +135,7 @@ class PairsSuite(ItemSuite[Pair]):
         about = self.presentation.notices if self.presentation is not None else ()
         yield from self._closing(correlations, *about, *counts.notices(self.settings, len(self.items)))
 
-    def _closing(self, correlations: outcomes.HumanCorrelations, *notices: str) -> Iterator[Row]:
+    def _closing(self, correlations: outcomes.HumanCorrelations, *notices: str) -> Iterator[SuiteOutput]:
         """All warnings, the correlations with people's judgements, and the limit that their agreement sets to them."""
         yield from map(Notice, (*self.notices, *notices_of_copies(self.items), *notices))
         yield from correlations.rows()
@@ -229,12 +230,12 @@ class PairsSuite(ItemSuite[Pair]):
     def _lead(self, pair: Pair) -> str:
         return pair.lead or (" " if self.settings.leading_space else "")
 
-    def _turn(self, number: int) -> Turn:
+    def _turn(self, number: int) -> TextPosition:
         line = self.items[number].line
         if line is None:
-            return Turn(number)
+            return TextPosition(number)
         last = self.items[number - 1].line if number else None
-        return Turn(number, self.lines[line], self.lines[0 if last is None else last + 1 : line])
+        return TextPosition(number, self.lines[line], self.lines[0 if last is None else last + 1 : line])
 
     def _spans(self, pair: Pair) -> tuple[Span | None, Span | None]:
         """The scored characters of each text; None for all of them."""

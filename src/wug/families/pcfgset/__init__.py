@@ -17,10 +17,11 @@ from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, re
 from wug.families.pcfgset.substitutivity import read_synonyms, substitutivity_suite
 from wug.families.pcfgset.suite import PcfgSuite, plain_suite
 from wug.files import head as head_of
+from wug.interfaces import Suite
 from wug.options import Option
 from wug.options import read as read_options
-from wug.problems import ProblemList, refuse_errors
-from wug.types import FamilyTraits, Problem, Suite
+from wug.problems import Problem, ProblemList, refuse_errors
+from wug.traits import FamilyTraits
 
 OPTIONS = (Option("split", files.SPLITS, "test", "files of a folder to read"),)
 

@@ -84,8 +84,8 @@ def _drawn(path: Path, samples: Sequence[int]) -> list[str]:
     from wug.errors import InputError
     from wug.families.pcfgset.localism import score_trace
     from wug.families.pcfgset.view_localism import sample
+    from wug.outcomes import Outcome
     from wug.rows import OutcomeRow
-    from wug.types import Outcome
     from wug.views.text import item_lines
 
     scored = score_trace(path)

@@ -11,8 +11,7 @@ from wug.errors import FormulaError, InputError
 from wug.families.pcfgset.language import FUNCTIONS, SYMBOLS, Expression, arity, parse
 from wug.families.predictions import squeeze
 from wug.files import head, read_text
-from wug.problems import ProblemList
-from wug.types import Problem
+from wug.problems import Problem, ProblemList
 
 Test: TypeAlias = Literal[
     "plain", "per_function", "increasing_length", "substitutivity", "localism", "overgeneralisation"

@@ -21,8 +21,9 @@ from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.predictions import squeeze
 from wug.files import checksum
+from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 from wug.problems import ProblemList
-from wug.types import Metric, Notice, Outcome, Row, Source
+from wug.requests import Source
 
 _PLACEHOLDER = re.compile(r"\*(\d{1,9})")
 
@@ -83,7 +84,7 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
         wholes = [common.bounded(sample.source, sample.target) for sample in self.items]
         return [*wholes, *(self.items[n].step_request(step, []) for n, step in first)]
 
-    def outcomes(self, generate: common.Generate) -> Iterator[Row]:
+    def outcomes(self, generate: common.Generate) -> Iterator[SuiteOutput]:
         """Generate level by level, whole sources with the first, and compare."""
         samples = self.items
         outputs = generate(self.requests())
@@ -97,7 +98,7 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
         self._complete(steps, wholes, generate)
         yield from self.compare(steps, wholes)
 
-    def compare(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[Row]:
+    def compare(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[SuiteOutput]:
         """Whether the output of each sample's last step and that of its whole are equal, and right."""
         yield from common.warn_if_empty([*wholes, *(answer for answers in steps for answer in answers)])
         for sample, answers, whole in zip(self.items, steps, wholes, strict=True):
@@ -154,7 +155,7 @@ def score_trace(predictions: Path) -> common.ScoredAnswers:
         samples.append(sample)
         steps.append(answers)
         wholes.append(traced.answer)
-    warnings: list[Row] = []
+    warnings: list[SuiteOutput] = []
     if mismatched:
         warnings.append(Notice(f"in {mismatched:,} samples a step does not have the answers of the steps before it"))
     if verdicts:

@@ -14,8 +14,9 @@ from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.predictions import answers_to
 from wug.families.suite import Generate, ScoredAnswers, warn_if_empty
 from wug.files import checksum
+from wug.outcomes import Estimate, Metric, Outcome, SuiteOutput
 from wug.problems import ProblemList, refuse_errors
-from wug.types import Estimate, Metric, Outcome, Row, Source
+from wug.requests import Source
 
 METRICS = (
     Metric(
@@ -49,7 +50,7 @@ class OvergeneralisationSuite(PcfgSuite[ExceptionLine]):
         """The sources."""
         return [item.line.source for item in self.items]
 
-    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+    def score(self, outputs: Sequence[str]) -> Iterator[SuiteOutput]:
         """Which of its two targets each output is, if any; the paper reports the group `functions=2`."""
         yield from warn_if_empty(outputs)
         for item, answer in zip(self.items, outputs, strict=True):
@@ -70,7 +71,7 @@ class ProfileSuite(PcfgSuite[Epoch]):
     __slots__ = ()
     metrics = METRICS
 
-    def outcomes(self, generate: Generate) -> Iterator[Row]:
+    def outcomes(self, generate: Generate) -> Iterator[SuiteOutput]:
         """Both shares over the epochs, and the summary of the paper; n is the number of epochs."""
         epochs = self.items
         peak = max(epochs, key=lambda epoch: epoch.overgeneralisation)  # the first, if several are highest

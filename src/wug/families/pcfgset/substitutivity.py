@@ -17,8 +17,9 @@ from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.predictions import answers_to
 from wug.families.suite import ScoredAnswers, warn_if_empty
 from wug.files import checksum
+from wug.outcomes import Metric, Outcome, SuiteOutput
 from wug.problems import ProblemList, refuse_errors
-from wug.types import Metric, Outcome, Row, Source
+from wug.requests import Source
 
 
 class SynonymPair(NamedTuple):
@@ -55,7 +56,7 @@ class SubstitutivitySuite(PcfgSuite[SynonymPair]):
         """All sources, then all sources with synonyms."""
         return [*(pair.line.source for pair in self.items), *(pair.synonym_source for pair in self.items)]
 
-    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+    def score(self, outputs: Sequence[str]) -> Iterator[SuiteOutput]:
         """Whether the two outputs of each pair are equal, and right; those with synonyms come after the others.
 
         The paper counts two empty outputs as consistent (`consistency`), the released script does not

@@ -22,9 +22,10 @@ from wug.families.suite import (
     warn_if_empty,
 )
 from wug.files import checksum
+from wug.outcomes import Metric, Outcome, SuiteOutput
 from wug.problems import refuse_errors
+from wug.requests import Source
 from wug.stats import estimate
-from wug.types import Metric, Outcome, Row, Source
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ class PlainSuite(PcfgSuite[files.SourceLine]):
         """The sources, each with a bound for its output."""
         return [bounded(line.source, line.target) for line in self.items]
 
-    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+    def score(self, outputs: Sequence[str]) -> Iterator[SuiteOutput]:
         """Whether each output is right and, if not, whether it only ended too early."""
         yield from warn_if_empty(outputs)
         right: defaultdict[str, list[bool]] = defaultdict(list)

@@ -8,9 +8,9 @@ from functools import partial
 
 from wug.families.pcfgset.language import FUNCTIONS
 from wug.formatting import FormattedEstimate, percent
+from wug.outcomes import Estimate, Result
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import estimate
-from wug.types import Estimate, Result
 from wug.views import charts, grouped
 from wug.views import parts as page
 from wug.views.text_display import Pieces, mark_differences, single_piece

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from wug.families.pcfgset import view as common
+from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import estimate
-from wug.types import Outcome, Result
 from wug.views import parts as page
 from wug.views.charts import Point
 from wug.views.grouped import by_field, curve, dots

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wug.families.reading.settings import OPTIONS, ReadingSettings, settings
-from wug.types import FamilyTraits, Problem, Suite
+from wug.interfaces import Suite
+from wug.problems import Problem
+from wug.traits import FamilyTraits
 
 if TYPE_CHECKING:
     from wug.families.reading.suite import ReadingSuite

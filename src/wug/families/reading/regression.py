@@ -16,7 +16,7 @@ import numpy as np
 from wug.distributions import beta_cdf, t_quantile
 from wug.errors import InputError
 from wug.families.reading.settings import Sigma
-from wug.types import Interval
+from wug.outcomes import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,8 @@ from wug.families.reading.surprisals import predict
 from wug.families.reading.terms import parse, written
 from wug.identity import Group
 from wug.labels import suite_line
-from wug.types import Estimate, Metric, Notice, Outcome, Request, Row, Scorer
+from wug.outcomes import Estimate, Metric, Notice, Outcome, SuiteOutput
+from wug.requests import Request, Scorer
 
 AT_ONCE = 10_000
 """Outcomes that are taken from arrays at once."""
@@ -94,7 +95,7 @@ class ReadingSuite:
         """Nothing up front: whether texts or sentences are scored depends on the model."""
         return []
 
-    def run(self, model: Scorer) -> Iterator[Row]:
+    def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """Compute the surprisal of every word, fit both models, and compare them."""
         settings = self.prepared.settings
         predictors = predict(self.prepared, model, settings.predictors or settings.use)
@@ -104,7 +105,7 @@ class ReadingSuite:
         yield from result_rows(self.prepared, predictors, fits)
 
 
-def result_rows(prepared: PreparedTable, predictors: PredictorSet, fits: Sequence[MeasureFit]) -> Iterator[Row]:
+def result_rows(prepared: PreparedTable, predictors: PredictorSet, fits: Sequence[MeasureFit]) -> Iterator[SuiteOutput]:
     """One outcome per row and measure, the estimates, and warnings."""
     yield from FitOutcomes(prepared, fits)
     for fit in fits:

@@ -13,8 +13,8 @@ from wug.families.reading.terms import parse
 from wug.formatting import interval_text, number
 from wug.identity import Group
 from wug.labels import short_names
+from wug.outcomes import Estimate, Result
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.types import Estimate, Result
 from wug.views import charts
 from wug.views import parts as page
 from wug.views.grouped import dots, facts, overall_parts, value_cells

@@ -12,7 +12,8 @@ from wug.families.scan.suite import ScanSuite, looks_like_tasks, read_suite, rea
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
-from wug.types import FamilyTraits, Problem
+from wug.problems import Problem
+from wug.traits import FamilyTraits
 
 OPTIONS = (
     Option(

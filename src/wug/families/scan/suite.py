@@ -16,10 +16,11 @@ from wug.families.pcfgset.files import at, text_lines
 from wug.families.predictions import PredictedRow, aligned, answers_to, squeeze
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
 from wug.files import checksum, read_lines
-from wug.problems import ProblemList, refuse_errors
+from wug.outcomes import Metric, Outcome, SuiteOutput
+from wug.problems import Problem, ProblemList, refuse_errors
 from wug.record_tables import stem
+from wug.requests import Source
 from wug.stats import estimate
-from wug.types import Metric, Outcome, Problem, Row, Source
 
 _TASK = re.compile(r"IN:(.*?)\sOUT:(.*)")
 ORACLE_LENGTH = {"oracle_length": "yes"}
@@ -64,7 +65,7 @@ class ScanSuite(common.GenerationSuite[ScanLine]):
         """The commands, each with a bound for its output."""
         return [common.bounded(line.source, line.target) for line in self.items]
 
-    def score(self, outputs: Sequence[str]) -> Iterator[Row]:
+    def score(self, outputs: Sequence[str]) -> Iterator[SuiteOutput]:
         """Whether each output is right, how much of it is, and whether it only ended too early."""
         yield from common.warn_if_empty(outputs)
         right: defaultdict[str, list[bool]] = defaultdict(list)

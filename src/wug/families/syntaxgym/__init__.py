@@ -17,8 +17,8 @@ from wug.families.syntaxgym.write import surprisals as surprisals
 from wug.families.syntaxgym.write import to_sample as to_sample
 from wug.families.syntaxgym.write import tsv as tsv
 from wug.files import write_text
-from wug.problems import ProblemList, capped
-from wug.types import FamilyTraits, Problem
+from wug.problems import Problem, ProblemList, capped
+from wug.traits import FamilyTraits
 
 TRAITS = FamilyTraits(
     "wug-causal", summary=SUMMARY, across_suites="circuit", metric_label=metric_label, fallback_suffixes=(".json",)

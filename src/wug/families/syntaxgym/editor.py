@@ -23,8 +23,8 @@ from wug.families.syntaxgym.view.editor import scores as scores
 from wug.families.syntaxgym.view.editor import suite_of_item as suite_of_item
 from wug.families.syntaxgym.write import Document, evaluated_json, head_lines, json_text, one_item_document, to_csv
 from wug.files import read_text
-from wug.problems import ProblemList, refuse_errors
-from wug.types import Problem, Result
+from wug.outcomes import Result
+from wug.problems import Problem, ProblemList, refuse_errors
 
 SUFFIXES = (".json", ".csv", ".tsv")
 FIELDS = (

@@ -17,8 +17,8 @@ from wug.families.syntaxgym.measures import MeasuredSentence, RegionSurprisal, W
 from wug.families.syntaxgym.parts import Region
 from wug.families.syntaxgym.read import conditions_needed, read_suite
 from wug.families.syntaxgym.suite import SyntaxGymSuite
+from wug.outcomes import Notice, SuiteOutput
 from wug.problems import ProblemList, refuse_errors
-from wug.types import Notice, Row
 
 
 class EvaluatedSuite(NamedTuple):
@@ -30,7 +30,7 @@ class EvaluatedSuite(NamedTuple):
     model: str | None
     notices: tuple[Notice, ...] = ()
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[SuiteOutput]:
         """The outcomes of every item, as in a run."""
         yield from self.notices
         tally = WarningCounts()

@@ -8,9 +8,9 @@ from pathlib import Path
 from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite
 from wug.families.syntaxgym.suite import SUMMARY, circuit
+from wug.outcomes import Outcome
 from wug.problems import refuse_errors
 from wug.record_tables import read_table
-from wug.types import Outcome
 
 COLUMNS = ["model", "suite", "item", "correct"]
 VALUES = {"True": True, "False": False}

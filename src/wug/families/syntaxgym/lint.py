@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from wug.families.syntaxgym.formula.tree import WHOLE, Logic, Node, Relation, canonical
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
 from wug.formatting import first_items, plural
-from wug.problems import ProblemList
-from wug.types import Problem
+from wug.problems import Problem, ProblemList
 
 if TYPE_CHECKING:
     from wug.families.syntaxgym.suite import SyntaxGymSuite

@@ -16,7 +16,8 @@ from wug.families.syntaxgym.formula import Formula, PredictionResult
 from wug.families.syntaxgym.formula.tree import WHOLE, Relation
 from wug.families.syntaxgym.parts import Eos, Region, SentenceLayout, SuiteItem
 from wug.formatting import finite_number
-from wug.types import LN2, Notice, Outcome, Scored
+from wug.outcomes import Notice, Outcome
+from wug.requests import LN2, Scored
 
 if TYPE_CHECKING:
     from wug.families.syntaxgym.suite import SyntaxGymSuite

@@ -16,7 +16,8 @@ from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, judge, measure
 from wug.families.syntaxgym.parts import Empty, Eos, Join, Prediction, SuiteItem
 from wug.files import checksum
-from wug.types import Derivation, Metric, Notice, Request, Row, Scorer, effect_metrics
+from wug.outcomes import Derivation, Metric, Notice, SuiteOutput, effect_metrics
+from wug.requests import Request, Scorer
 
 SUMMARY = "all_predictions"
 """Whether every prediction holds, by the primary region metric; its outcomes have the measured sentences."""
@@ -210,7 +211,7 @@ class SyntaxGymSuite(ItemSuite[SuiteItem]):
         texts = dict.fromkeys(condition.layout(self.join).text for item in self.items for condition in item.conditions)
         return [Request(text) for text in texts]
 
-    def run(self, model: Scorer) -> Iterator[Row]:
+    def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """Judge every prediction on every item by the model's surprisals."""
         yield from (Notice(str(warning)) for warning in (*self.notices, *lint(self)))
         regions = [region for prediction in self.predictions for region, _ in prediction.formula.atoms()]

@@ -13,8 +13,8 @@ from wug.errors import InputError
 from wug.families.syntaxgym.read import source
 from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite, prediction_of
 from wug.families.syntaxgym.tables import COLUMNS, LISTS, TEXTS, item_list
+from wug.outcomes import Outcome, Result
 from wug.samples import Sample
-from wug.types import Outcome, Result
 
 Document: TypeAlias = dict[str, Any]
 

@@ -31,7 +31,8 @@ from wug.models.tokenization.words import (
 )
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
-from wug.types import Answer, Request, Traits
+from wug.requests import Answer, Request
+from wug.traits import Traits
 
 if TYPE_CHECKING:
     from wug.models.attention_lstm.network import AttentionLSTM

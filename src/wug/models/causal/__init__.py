@@ -43,9 +43,10 @@ from wug.models.tokenization.tokens import (
 )
 from wug.models.weights.fingerprints import folder_of
 from wug.options import Option
+from wug.requests import Request, TextReading, Token
 from wug.scores import Scores, texts_of
 from wug.stages import stage
-from wug.types import Request, TextReading, Token, Traits
+from wug.traits import Traits
 
 if TYPE_CHECKING:
     from wug.models.causal.forward import CausalEngine, PendingBatch

@@ -12,8 +12,8 @@ from wug.errors import ModelError
 from wug.models.tokenization.chat_templates import RenderedText
 from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.tokens import no_panic
+from wug.requests import Request, Scored, TextReading
 from wug.scores import Scores
-from wug.types import Request, Scored, TextReading
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

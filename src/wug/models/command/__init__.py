@@ -17,7 +17,7 @@ from wug.models.spec import Identity, ModelSpec
 from wug.models.weights.fingerprints import MAX_FILES, TooManyFiles, content, fingerprint
 from wug.options import Option
 from wug.record_tables import best_hypotheses
-from wug.types import Traits
+from wug.traits import Traits
 
 TRAITS = Traits(returns="text", verbatim_names=True)
 OPTIONS = (

@@ -18,7 +18,8 @@ from wug.models.huggingface.loading import backend_for
 from wug.models.spec import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, ModelSpec
 from wug.models.weights.fingerprints import content, fingerprint, unchanged
 from wug.options import Option
-from wug.types import Answer, Traits
+from wug.requests import Answer
+from wug.traits import Traits
 
 TRAITS = Traits(returns="text", uses_device=True)
 DTYPES = ("float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "auto")

@@ -14,8 +14,8 @@ from wug.models.spec import EOS
 from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
 from wug.models.tokenization.tokens import TokenizedTexts, score_by
 from wug.options import Option
+from wug.requests import Request, TextReading
 from wug.scores import Scores, texts_of
-from wug.types import Request, TextReading
 
 if TYPE_CHECKING:
     from wug.models.decoding.teacher_forcing import TeacherForcing

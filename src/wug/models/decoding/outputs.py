@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from wug.types import Answer
+from wug.requests import Answer
 
 MIN_LIMIT_TOKENS, MAX_LIMIT_TOKENS, LIMIT_PER_SOURCE_TOKEN = 128, 1024, 8
 """Default limit of an output in tokens: at least, at most, and for each token of its source.

@@ -17,7 +17,8 @@ from wug.models.prompt import prompting, signature
 from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, Loading, ModelSpec
 from wug.models.tokenization.token_offsets import Span
 from wug.options import Option
-from wug.types import Answer, Generator, Request, Scored, Scorer, Traits
+from wug.requests import Answer, Generator, Request, Scored, Scorer
+from wug.traits import Traits
 
 if TYPE_CHECKING:
     from wug.models.endpoint.client import Server

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 from wug.alignment import STARTS
 from wug.errors import InputError
 from wug.models.tokenization.token_offsets import Span, spans_of_suffix, token_spans
+from wug.requests import Scored
 from wug.scores import logprob_of
-from wug.types import Scored
 
 MAX_LOGPROB = 1e-3
 """How far above 0 rounding may put a log-probability."""

@@ -25,7 +25,7 @@ from wug.models.endpoint.answers import (
     tokens_by_text,
 )
 from wug.models.endpoint.client import Refusal, Server
-from wug.types import Scored
+from wug.requests import Scored
 
 log = logging.getLogger("wug")
 

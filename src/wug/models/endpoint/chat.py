@@ -30,7 +30,7 @@ from wug.models.endpoint.answers import (
 from wug.models.endpoint.calibration import BEGINNINGS, MIN_BEST_LOGPROB, MIN_COMPARISONS, NEUTRAL, PROBE
 from wug.models.endpoint.client import Refusal, Server
 from wug.models.tokenization.chat_templates import ChatTemplate
-from wug.types import Chat, ChatWrapper, Request, Scored
+from wug.requests import Chat, ChatWrapper, Request, Scored
 
 TOP_TOKENS = 20
 """Likeliest tokens that are asked for: no host lists more."""

@@ -38,8 +38,9 @@ from wug.models.tokenization.words import (
 )  # fmt: skip
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
+from wug.requests import Request
 from wug.scores import Scores, texts_of
-from wug.types import Request, Traits
+from wug.traits import Traits
 
 if TYPE_CHECKING:
     from wug.models.lstm.network import RecurrentNetwork
@@ -151,7 +152,7 @@ class WordLSTM:
 
     def _published(self, request: Request, texts: Sequence[Ints]) -> tuple[Ints, Sequence[Ints], Ints]:
         """The passage of a turn in the text file of a suite, word for word."""
-        turn = request.turn
+        turn = request.position
         if turn is None or turn.line is None:
             raise ModelError(
                 f"{self._spec}: state=published continues from the sentences of the .text file of a table of pairs, "

@@ -25,7 +25,8 @@ from wug.models.spec import BATCH, BEAMS, MAX_LENGTH, WEIGHTS, Identity, Loading
 from wug.models.tokenization.tokens import no_panic
 from wug.models.weights.fingerprints import fingerprint, folder_of
 from wug.options import Option
-from wug.types import Answer, Source, Traits
+from wug.requests import Answer, Source
+from wug.traits import Traits
 
 if TYPE_CHECKING:
     from wug.models.decoding.generation import Decoder

@@ -39,8 +39,8 @@ from wug.models.tokenization.tokens import (
     word_spans,
 )
 from wug.options import Option
+from wug.requests import Request, TextReading
 from wug.scores import Scores, texts_of
-from wug.types import Request, TextReading
 
 if TYPE_CHECKING:
     import torch

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wug.errors import ModelError, first_line
 from wug.files import checksum, shortened
 from wug.models.tokenization.tokens import SpecialTokens, no_panic, require_offsets
-from wug.types import Chat, ChatWrapper, Request
+from wug.requests import Chat, ChatWrapper, Request
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -10,7 +10,7 @@ import numpy as np
 
 from wug.errors import ModelError
 from wug.models.tokenization.ragged import Ints, Ragged
-from wug.types import TextReading
+from wug.requests import TextReading
 
 Piece: TypeAlias = tuple[int, int, int, int]
 """A passage reads the tokens from the first number to the last, and scores those from the second to the third."""

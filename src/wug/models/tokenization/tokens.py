@@ -16,8 +16,8 @@ import numpy.typing as npt
 from wug.alignment import first_visible
 from wug.errors import ModelError, first_line
 from wug.models.tokenization.ragged import Ints, Ragged, flatten
+from wug.requests import Request, Token
 from wug.scores import Scores, TokenExtras, texts_of
-from wug.types import Request, Token
 
 if TYPE_CHECKING:
     import torch

@@ -14,7 +14,7 @@ from wug.errors import InputError, ModelError
 from wug.files import read_lines, write_text
 from wug.models.tokenization.ragged import Ragged, flatten
 from wug.models.tokenization.tokens import TokenizedTexts
-from wug.types import Request
+from wug.requests import Request
 
 UNKNOWN = "<unk>"
 """The name of words that are not in the vocabulary."""
@@ -162,14 +162,14 @@ def write_words(path: Path, names: Sequence[str]) -> None:
 
 
 def alternatives(requests: Sequence[Request]) -> list[list[int]]:
-    """The indices of the requests, grouped by runs with the same turn."""
-    turns: list[list[int]] = [[0]] if requests else []
-    for index, (previous, request) in enumerate(pairwise(requests), 1):
-        if previous.turn is not None and request.turn is not None and previous.turn.number == request.turn.number:
-            turns[-1].append(index)
+    """The indices of the requests, grouped by runs at the same position."""
+    groups: list[list[int]] = [[0]] if requests else []
+    for index, (before, after) in enumerate(pairwise(request.position for request in requests), 1):
+        if before is not None and after is not None and before.number == after.number:
+            groups[-1].append(index)
         else:
-            turns.append([index])
-    return turns
+            groups.append([index])
+    return groups
 
 
 def _numbered(names: Sequence[str], path: Path) -> dict[str, int]:

@@ -15,7 +15,8 @@ from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute, opened_cache
-from wug.types import Request, Scored, Suite, TextReading, Token
+from wug.interfaces import Suite
+from wug.requests import Request, Scored, TextReading, Token
 
 Stage: TypeAlias = Literal["waiting", "loading", "scoring", "done", "failed", "stopped"]
 ReportProgress: TypeAlias = Callable[[int, int], None]

@@ -16,8 +16,8 @@ from starlette.routing import BaseRoute, Route
 
 from wug.formatting import finite_number, metric_label, spaced_name
 from wug.identity import Group
+from wug.outcomes import Outcome, Value
 from wug.rows import Filter, OutcomeRow
-from wug.types import Outcome, Value
 from wug.views.parts import DeferredPart, Figure, ItemView, SortKey, SortOption, sort_by
 from wug.web.downloads import content_disposition, table_response
 from wug.web.editor import default_editor

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from wug.formatting import FormattedEstimate, format_estimate, headline_estimate, headlines, spaced_name
 from wug.identity import Group
 from wug.labels import caption
-from wug.types import Result
+from wug.outcomes import Result
 from wug.views import charts
 from wug.views.intro import intro_of
 from wug.views.parts import DeferredPart, Figure, FigurePair, OptionPage, OtherResult, TablePart, ViewPart

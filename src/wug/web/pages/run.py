@@ -15,9 +15,9 @@ from wug.errors import StoreError
 from wug.formatting import FormattedEstimate, format_estimate
 from wug.identity import Group
 from wug.labels import caption, label_repeats, short_names
+from wug.outcomes import Result, Signature
 from wug.results import run_admin
 from wug.results.records import Summary
-from wug.types import Result, Signature
 from wug.views import charts
 from wug.views.chance import chance_level, chance_note
 from wug.views.family_views import across_figures

@@ -18,8 +18,9 @@ from wug.alignment import first_texts
 from wug.errors import InputError, WugError
 from wug.evaluation.opening import model_spec
 from wug.identity import ModelId
+from wug.outcomes import Outcome, Result, Signature
+from wug.requests import LN2, Scored, Token
 from wug.rows import OutcomeRow
-from wug.types import LN2, Outcome, Result, Scored, Signature, Token
 from wug.views.parts import ItemView, shade
 from wug.views.text_display import Direction, characters, direction, direction_runs, join_letters
 from wug.web.editor import default_editor

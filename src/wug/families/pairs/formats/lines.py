@@ -10,9 +10,8 @@ from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, split_punctuation, with_forms, without_eos
 from wug.files import head as head_of
 from wug.files import read_lines
-from wug.problems import ProblemList
+from wug.problems import Problem, ProblemList
 from wug.record_tables import stem
-from wug.types import Problem
 
 ORDERS = ("good-bad", "bad-good")
 _MARK = re.compile(r"(True|False)\t\S")

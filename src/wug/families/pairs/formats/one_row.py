@@ -16,8 +16,7 @@ from typing import NamedTuple
 from wug import record_tables as tables
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, Target
-from wug.problems import ProblemList
-from wug.types import Problem
+from wug.problems import Problem, ProblemList
 
 
 class RowPair(NamedTuple):

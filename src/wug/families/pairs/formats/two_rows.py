@@ -13,8 +13,7 @@ from typing import NamedTuple
 from wug import record_tables as tables
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, with_forms, without_eos
-from wug.problems import ProblemList
-from wug.types import Problem
+from wug.problems import Problem, ProblemList
 
 ORIGINAL_COLUMNS = (
     "pattern",

@@ -15,8 +15,9 @@ from wug.families.pairs.settings import GIVEN
 from wug.families.pairs.view import figures
 from wug.families.pairs.view.methods import across, is_question, question_figure
 from wug.formatting import bits, headlines, plural
+from wug.outcomes import Outcome, Result
+from wug.requests import LN2
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.types import LN2, Outcome, Result
 from wug.views import parts as page
 from wug.views.effects import effects_part, group_effects
 from wug.views.grouped import deviation_note, overall_of

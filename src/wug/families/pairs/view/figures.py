@@ -14,8 +14,8 @@ from wug.families.pairs import outcomes
 from wug.families.sampling import spread
 from wug.formatting import FormattedEstimate, finite_number, number, percent, plural, spaced_name
 from wug.identity import Group
+from wug.outcomes import Result
 from wug.rows import Filter, Rows
-from wug.types import Result
 from wug.views import charts, grouped
 from wug.views.chance import line, put_behind
 from wug.views.grouped import best_first, by_field, dots, field_figures, interval_note, overall_of

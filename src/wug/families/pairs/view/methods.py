@@ -9,7 +9,7 @@ from wug.families.pairs.outcomes import ACCURACY, CHANCE
 from wug.families.pairs.replies import FIRST_OPTION_RATE, YES_RATE
 from wug.formatting import spaced_name
 from wug.labels import short_names
-from wug.types import Result
+from wug.outcomes import Result
 from wug.views import charts
 from wug.views.grouped import by_field, dots, overall_of, point
 from wug.views.parts import Figure

@@ -12,8 +12,8 @@ from wug.families.syntaxgym.view import regions as by_region
 from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, Tokens
 from wug.families.syntaxgym.view.regions import question as question
 from wug.formatting import bits, finite_number, headlines
+from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.types import Outcome, Result
 from wug.views import parts as page
 from wug.views.effects import effects_figure
 from wug.views.text_display import Piece, Pieces, characters, join_letters

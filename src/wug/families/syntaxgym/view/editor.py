@@ -12,8 +12,8 @@ from wug.families.syntaxgym.view import tenths
 from wug.families.syntaxgym.view.regions import ENOUGH, Conditions, conditions, metric_of, names_of
 from wug.families.syntaxgym.write import Document, one_item_document
 from wug.formatting import headlines, plural
+from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
-from wug.types import Outcome, Result
 from wug.views import vega
 from wug.views.family_views import figures_of
 from wug.views.parts import SHADE_COUNT, Figure, ItemView, carrier

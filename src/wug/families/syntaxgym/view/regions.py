@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 from wug.families.syntaxgym.suite import SUMMARY
 from wug.families.syntaxgym.view import region_chart
 from wug.formatting import finite_number, number, plural
+from wug.outcomes import Outcome, Result
 from wug.rows import Filter, Rows
 from wug.stats import mean_interval
-from wug.types import Outcome, Result
 from wug.views.parts import Figure, FigurePair, OtherResult
 
 TITLE = "Surprisal region by region"

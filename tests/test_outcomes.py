@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wug.types import Estimate, Metric, Outcome, Result, Signature
+from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
 
 SHARE = Estimate("exact_match", "all", 0.5, 2, 0.09, 0.91, "wilson")
 DISTANCE = Estimate("edit_distance", "all", 1.5, 2, 0.0, 3.0, "t")
