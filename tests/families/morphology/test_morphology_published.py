@@ -18,6 +18,12 @@ WITHIN = {"aic": 1e-5, "log_likelihood": 1e-5}
 METRICS = ("spearman_by_lemma", "preference_accuracy", "pearson", "spearman", "log_likelihood", "aic")
 
 
+@pytest.fixture(autouse=True)
+def _few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No published value is a limit of an interval."""
+    monkeypatch.setattr("wug.families.morphology.statistics.BOOTSTRAP_SAMPLES", 50)
+
+
 def expected() -> list[dict[str, str]]:
     path = FOLDER / "morphology/expected.tsv"
     return list(csv.DictReader(read_lines(path), delimiter="\t")) if path.exists() else []
