@@ -16,6 +16,7 @@ import numpy.typing as npt
 from wug.alignment import first_visible
 from wug.errors import ModelError, first_line
 from wug.models.tokenization.ragged import Ints, Ragged, flatten
+from wug.models.tokenization.word_cache import Word, WordTokenCache, tokenizes_words_separately
 from wug.requests import Request, Token
 from wug.scores import Scores, TokenExtras, texts_of
 
@@ -151,11 +152,28 @@ class OffsetTokenizer:
         shared = hf.unk_token_id in (hf.bos_token_id, hf.eos_token_id)
         self._unknown = Unknown(None if shared else hf.unk_token_id, hf.unk_token)
         self._drops = _dropping(self._backend)
+        self._words = WordTokenCache(self._tokens_of) if tokenizes_words_separately(self._backend) else None
 
     @no_panic()
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
         """The tokens of each request's text, up to the end of its span if `cut`."""
         texts = texts_of(requests)
+        tokens = self._by_words(texts) or self._by_offsets(texts)
+        return cut_off(tokens, requests) if cut else tokens
+
+    def _by_words(self, texts: Sequence[str]) -> TokenizedTexts | None:
+        columns = None if self._words is None or not texts else self._words(texts)
+        return None if columns is None else TokenizedTexts(*columns, {})
+
+    def _tokens_of(self, words: list[str]) -> list[Word] | None:
+        tokens = self._by_offsets(words)
+        if tokens.pieces or tokens.notices:
+            return None
+        bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
+        columns = [column.tolist() for column in (tokens.ids.flat, tokens.starts, tokens.ends)]
+        return [Word(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
+
+    def _by_offsets(self, texts: Sequence[str]) -> TokenizedTexts:
         encoded = self._backend.encode_batch(list(texts), add_special_tokens=False)
         ids = Ragged.of([encoding.ids for encoding in encoded])
         tokens = TokenizedTexts.of(texts, ids, (encoding.offsets for encoding in encoded), self._unknown)
@@ -163,7 +181,7 @@ class OffsetTokenizer:
             pairs = enumerate(zip(texts, encoded, strict=True))
             notices = {index: (DROPPED,) for index, (text, encoding) in pairs if self._drops(text, encoding.offsets)}
             tokens = replace(tokens, notices=notices)
-        return cut_off(tokens, requests) if cut else tokens
+        return tokens
 
 
 def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], bool] | None:
