@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from wug.api.comparison import Comparison as Comparison
     from wug.api.comparison import compare, report
     from wug.api.models import Model as Model
-    from wug.api.models import open_model
+    from wug.api.models import open_model, surprisal
     from wug.api.reading import Reading as Reading
     from wug.api.reading import reading
     from wug.api.results import Results as Results
     from wug.api.results import Store as Store
     from wug.api.results import import_results, open_store
-    from wug.api.running import metric, open_suites, people, read_suite, run, surprisal
+    from wug.api.running import metric, open_suites, people, read_suite, run
     from wug.configuration import Config as Config
     from wug.configuration import config
     from wug.tables import Table as Table
@@ -62,10 +62,10 @@ __all__ = [
 _TYPES = ("Answer", "Metric", "Estimate", "Outcome", "Request", "Result", "Scored", "Suite", "Token", "WugError")
 _LAZY = {
     "api.comparison": ("Comparison", "compare", "report"),
-    "api.models": ("Model", "open_model"),
+    "api.models": ("Model", "open_model", "surprisal"),
     "api.reading": ("Reading", "reading"),
     "api.results": ("Results", "Store", "import_results", "open_store"),
-    "api.running": ("metric", "open_suites", "people", "read_suite", "run", "surprisal"),
+    "api.running": ("metric", "open_suites", "people", "read_suite", "run"),
     "configuration": ("Config", "config"),
     "tables": ("Table",),
 }

@@ -1,10 +1,10 @@
-"""`wug.open_model` and `wug.Model`, and options as Python writes them."""
+"""`wug.open_model`, `wug.Model` and `wug.surprisal`, and options as Python writes them."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
@@ -13,11 +13,17 @@ from wug.arguments import members, public, require_member
 from wug.errors import InputError, ModelError
 from wug.evaluation import model_patterns, opening
 from wug.evaluation.handle import ModelHandle
-from wug.files import refuse_surrogates
+from wug.evaluation.service import opened_cache
+from wug.files import refuse_surrogates, user_path
 from wug.options import refuse_unknown, written
 from wug.requests import Answer, Generator, Request, Scored, Scorer, TextReading
+from wug.tables import Table
 from wug.texts.surprisals import can_score_sources
 
+if TYPE_CHECKING:
+    from wug.texts.surprisals import Context, Unit, WordRule
+
+DEFAULT_SURPRISAL_MODEL = "wug-causal"
 EXPECTED = "a name such as 'causal:gpt2', a folder, a loaded model of transformers, or a function"
 Setting: TypeAlias = str | int | float | bool | Path | tuple[str, ...] | list[str] | None
 """The value of an option; None leaves it out."""
@@ -168,6 +174,81 @@ def open_model(
     return model_of(model, tokenizer, as_text(options, more))
 
 
+@public
+def surprisal(
+    texts: str | Path | Iterable[str] | Iterable[Sequence[str]] | Iterable[Path] | None = None,
+    model: AnyModel | Iterable[AnyModel] | None = None,
+    unit: Unit = "word",
+    *,
+    text: str | Iterable[str] | None = None,
+    words: WordRule = "space",
+    context: Context | None = None,
+    boundary: bool = False,
+    entropy: bool = True,
+    window: int | None = None,
+    stride: int | None = None,
+    window_bos: bool = True,
+    column: str | None = None,
+    sources: Iterable[str] | None = None,
+    cache: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Table:
+    """Compute the surprisal of each word of some texts, in bits.
+
+    Args:
+        texts: One text, several, lists of words or regions, or files as `Path`. A str that names a file is refused.
+        model: One model or a list; the built-in wug-causal by default. The column `model` has their ids.
+        unit: The unit of a row: "word", "token", "sentence" or "regions".
+        text: Texts whose characters are scored even if a file has that name.
+        words: Words are separated by "space", by the "tokenizer", or "given" as lists.
+        context: The context of a word: the "text" before it or only its "sentence". By default the sentence for models
+            trained on single sentences, such as the built-in ones, and the text for others.
+        boundary: Add the column `surprisal_boundary`, which counts the end of a word with that word.
+        entropy: Add the columns `entropy` and `rank`.
+        window: Tokens per window, for texts that are longer than the model's context; by default that context.
+        stride: Tokens from one window to the next; by default half a window.
+        window_bos: Whether each window begins with a BOS token, or only the text (causal models).
+        column: The column with the texts, for files that are tables.
+        sources: One source per text, for an encoder–decoder opened with score="source".
+        cache: A file that caches model outputs, so that the same call is not computed again.
+        progress: Called with the numbers of requests done and in total.
+
+    Returns:
+        A table with one row per word and model.
+
+    Raises:
+        WugError: If a text, a model or an option cannot be used.
+
+    Examples:
+        >>> table = wug.surprisal("The keys to the cabinet are here.", "wug-causal")
+        >>> table["word"][:2]
+        ['The', 'keys']
+    """
+    from wug import texts as texts_layer
+
+    if (texts is None) == (text is None):
+        raise InputError("wug.surprisal() needs texts, or text=…, and not both")
+    scored_texts = texts if text is None else _verbatim(text)
+    handles = (m.opened for m in models_of(DEFAULT_SURPRISAL_MODEL if model is None else model))
+    with opened_cache(None if cache is None else user_path(cache)) as outputs:
+        return texts_layer.surprisal(
+            scored_texts,
+            handles,
+            unit,
+            words=words,
+            context=context,
+            boundary=boundary,
+            entropy=entropy,
+            window=window,
+            stride=stride,
+            window_bos=window_bos,
+            column=column,
+            sources=sources,
+            cache=outputs,
+            progress=progress,
+        )
+
+
 def models_of(models: object) -> list[Model]:
     """One or several models, by name or open; patterns and lists give several."""
     model_list = list(models) if isinstance(models, Iterable) and not _is_one_model(models) else [models]
@@ -233,6 +314,15 @@ def _as_texts(texts: object) -> Iterable[object]:
     if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
         raise InputError(f"texts must be str or a list of str, not {type(texts).__name__}")
     return texts
+
+
+def _verbatim(text: str | Iterable[str]) -> list[object]:
+    from wug.texts import Text
+
+    text_list = [text] if isinstance(text, str) else text
+    if not isinstance(text_list, Iterable):
+        raise InputError(f"text={text!r}: write a str, or a list of them")
+    return [Text(refuse_surrogates(item)) if isinstance(item, str) else item for item in text_list]
 
 
 def _is_span(span: object, length: int) -> bool:

@@ -1,4 +1,4 @@
-"""`wug.run`, `wug.surprisal`, `wug.people`, `wug.open_suites` and `wug.read_suite`."""
+"""`wug.run`, `wug.metric`, `wug.people`, `wug.open_suites` and `wug.read_suite`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from wug import stats
-from wug.api.models import EXPECTED, Setting, as_text, is_function, model_of, models_of
+from wug.api.models import EXPECTED, Setting, as_text, is_function, model_of
 from wug.api.results import Results, Store
 from wug.arguments import public
 from wug.errors import InputError, ModelError
 from wug.evaluation import inline_suites
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.request import Listener, RunEvent, RunReport, RunRequest
-from wug.evaluation.service import execute, opened_cache
+from wug.evaluation.service import execute
 from wug.evaluation.suite_selection import resolve_suites
 from wug.evaluation.user_metrics import MetricCallable, MetricFunction, as_metric, find_metric
-from wug.files import refuse_surrogates, user_path
+from wug.files import user_path
 from wug.interfaces import Suite
 from wug.outcomes import Better
 from wug.outcomes import Unit as MetricUnit
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     import polars
 
     from wug.api.models import AnyModel
-    from wug.texts.surprisals import Context, Unit, WordRule
-
-DEFAULT_SURPRISAL_MODEL = "wug-causal"
 
 
 @public
@@ -96,81 +93,6 @@ def read_suite(
     """
     content: Any = source
     return inline_suites.read_suite(content, as_text(options, more), name=name, kind=kind)
-
-
-@public
-def surprisal(
-    texts: str | Path | Iterable[str] | Iterable[Sequence[str]] | Iterable[Path] | None = None,
-    model: AnyModel | Iterable[AnyModel] | None = None,
-    unit: Unit = "word",
-    *,
-    text: str | Iterable[str] | None = None,
-    words: WordRule = "space",
-    context: Context | None = None,
-    boundary: bool = False,
-    entropy: bool = True,
-    window: int | None = None,
-    stride: int | None = None,
-    window_bos: bool = True,
-    column: str | None = None,
-    sources: Iterable[str] | None = None,
-    cache: str | Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Table:
-    """Compute the surprisal of each word of some texts, in bits.
-
-    Args:
-        texts: One text, several, lists of words or regions, or files as `Path`. A str that names a file is refused.
-        model: One model or a list; the built-in wug-causal by default. The column `model` has their ids.
-        unit: The unit of a row: "word", "token", "sentence" or "regions".
-        text: Texts whose characters are scored even if a file has that name.
-        words: Words are separated by "space", by the "tokenizer", or "given" as lists.
-        context: The context of a word: the "text" before it or only its "sentence". By default the sentence for models
-            trained on single sentences, such as the built-in ones, and the text for others.
-        boundary: Add the column `surprisal_boundary`, which counts the end of a word with that word.
-        entropy: Add the columns `entropy` and `rank`.
-        window: Tokens per window, for texts that are longer than the model's context; by default that context.
-        stride: Tokens from one window to the next; by default half a window.
-        window_bos: Whether each window begins with a BOS token, or only the text (causal models).
-        column: The column with the texts, for files that are tables.
-        sources: One source per text, for an encoder–decoder opened with score="source".
-        cache: A file that caches model outputs, so that the same call is not computed again.
-        progress: Called with the numbers of requests done and in total.
-
-    Returns:
-        A table with one row per word and model.
-
-    Raises:
-        WugError: If a text, a model or an option cannot be used.
-
-    Examples:
-        >>> table = wug.surprisal("The keys to the cabinet are here.", "wug-causal")
-        >>> table["word"][:2]
-        ['The', 'keys']
-    """
-    from wug import texts as texts_layer
-
-    if (texts is None) == (text is None):
-        raise InputError("wug.surprisal() needs texts, or text=…, and not both")
-    scored_texts = texts if text is None else _verbatim(text)
-    handles = (m.opened for m in models_of(DEFAULT_SURPRISAL_MODEL if model is None else model))
-    with opened_cache(None if cache is None else user_path(cache)) as outputs:
-        return texts_layer.surprisal(
-            scored_texts,
-            handles,
-            unit,
-            words=words,
-            context=context,
-            boundary=boundary,
-            entropy=entropy,
-            window=window,
-            stride=stride,
-            window_bos=window_bos,
-            column=column,
-            sources=sources,
-            cache=outputs,
-            progress=progress,
-        )
 
 
 @public
@@ -257,31 +179,21 @@ def run(
         >>> results[0].suite
         'wug_agreement_pp'
     """
-    if store is not None and not isinstance(store, (Store, str, Path)):
-        raise InputError(f"store={store!r}: write a path, or wug.open_store(…)")
-    folder = store.path if isinstance(store, Store) else store
-    path = None if folder is None else user_path(folder)
+    path = _store_path(store)
     if sweep and path is None:
         raise InputError(f"sweep={sweep!r} names runs in a store: give store=… too")
+    has_functions = models is not None and any(map(_is_bare, _as_list(models)))
     if protocol is not None and any(isinstance(suite, Suite) for suite in _as_list(suites)):
         raise InputError("protocol= is for suites given by name or path: these are already open")
-    has_functions = models is not None and any(map(_is_bare, _as_list(models)))
-    if has_functions and protocol is not None:
+    if protocol is not None and has_functions:
         raise InputError("protocol= is for models given by name, or opened with wug.open_model(…)")
-    listed_suites = open_suites(suites, options, kind=kind) if has_functions else _as_list(suites)
+    suite_list = open_suites(suites, options, kind=kind) if has_functions else _as_list(suites)
     if has_functions:
         options = kind = None
-    listed_models = None if models is None else [_model(model, listed_suites) for model in _as_list(models)]
-    ids = Counter(m.id for m in listed_models or () if isinstance(m, ModelHandle) and m.spec is None)
-    if duplicate := next((name for name, times in ids.items() if times > 1), None):
-        raise InputError(f"two models are called {duplicate}: give them names, as in wug.open_model(…, name='other')")
-    if model_options and listed_models and not any(isinstance(model, str) for model in listed_models):
-        raise InputError("the models are already open: give their options when you open them")
-    if listed_models == []:
-        raise InputError(f"there is no model. Give {EXPECTED}, or a list of them")
+    model_list = None if models is None else _opened_models(models, suite_list, model_options)
     request = RunRequest(
-        suites=listed_suites,
-        models=listed_models,
+        suites=suite_list,
+        models=model_list,
         suite_options=as_text(options),
         model_options=as_text(model_options),
         protocol=protocol,
@@ -375,21 +287,33 @@ def _is_bare(model: object) -> bool:
     return is_function(model) and not any(hasattr(model, name) for name in ("id", "score", "generate", "forward"))
 
 
+def _store_path(store: object) -> Path | None:
+    if isinstance(store, Store):
+        return store.path
+    if store is not None and not isinstance(store, (str, Path)):
+        raise InputError(f"store={store!r}: write a path, or wug.open_store(…)")
+    return None if store is None else user_path(store)
+
+
+def _opened_models(models: object, suites: Sequence[object], options: object) -> list[str | ModelHandle]:
+    """The names and handles of models, of which no two open ones have the same id."""
+    model_list = [_model(model, suites) for model in _as_list(models)]
+    ids = Counter(m.id for m in model_list if isinstance(m, ModelHandle) and m.spec is None)
+    if duplicate := next((name for name, times in ids.items() if times > 1), None):
+        raise InputError(f"two models are called {duplicate}: give them names, as in wug.open_model(…, name='other')")
+    if not model_list:
+        raise InputError(f"there is no model. Give {EXPECTED}, or a list of them")
+    if options and not any(isinstance(model, str) for model in model_list):
+        raise InputError("the models are already open: give their options when you open them")
+    return model_list
+
+
 def _model(model: object, suites: Sequence[object]) -> str | ModelHandle:
     """A name or a handle; a plain function returns what the suites need."""
     if _is_bare(model):
         needs = {suite.needs for suite in suites if isinstance(suite, Suite)}
         return model_of(model, options={"returns": "text"} if needs == {"text"} else {}).opened
     return str(model) if isinstance(model, (str, Path)) else model_of(model).opened
-
-
-def _verbatim(text: str | Iterable[str]) -> list[object]:
-    from wug.texts import Text
-
-    text_list = [text] if isinstance(text, str) else text
-    if not isinstance(text_list, Iterable):
-        raise InputError(f"text={text!r}: write a str, or a list of them")
-    return [Text(refuse_surrogates(item)) if isinstance(item, str) else item for item in text_list]
 
 
 def _in_requests(progress: Callable[[int, int], None]) -> Listener:
