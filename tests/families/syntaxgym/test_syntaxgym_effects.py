@@ -95,7 +95,7 @@ def parity() -> ModuleType:
 def test_effects_on_all_published_suites_are_those_of_plain_transformers_and_numpy(parity: ModuleType) -> None:
     paths = sorted((reference("syntaxgym") / "suites").glob("*.json"))
     plain, names = parity.PlainModel(builtin_models()["wug-causal"]), []
-    for path, result in zip(paths, wug.run(paths, "wug-causal", limit=8 if WHOLE else 3), strict=True):
+    for path, result in zip(paths, wug.run(paths, "wug-causal", limit=8 if WHOLE else 5), strict=True):
         suite = json.loads(path.read_text(encoding="utf-8"))
         expected = parity.by_numpy(suite, plain, {outcome.item for outcome in result.outcomes})
         assert parity.difference(expected, parity.by_wug(result)) < parity.TOLERANCE, path.name
