@@ -151,6 +151,18 @@ def test_any_renaming_keeps_the_semantic_match(form: LogicalForm, data: st.DataO
     assert canonical(form) == canonical(shuffled)
 
 
+@given(sentences(), st.data())
+@slow
+def test_the_semantic_match_of_a_form_with_other_indices_is_equivalence(form: LogicalForm, data: st.DataObject) -> None:
+    old, names = indices_of(form), data.draw(st.permutations(indices_of(form)))
+    renaming = dict(zip(old, names, strict=True))
+    words = [renaming.get(word, word) for word in tokens(render(form))]
+    place = data.draw(st.sampled_from([place for place, word in enumerate(words) if word.isdigit()]))
+    words[place] = data.draw(st.sampled_from(old))
+    text = " ".join(words)
+    assert score_form(render(form), text, "cogs").semantic_match == equivalent(form, parse(text, "cogs"))
+
+
 @given(forms, st.data())
 @slow
 def test_any_changed_token_breaks_the_exact_match(form: LogicalForm, data: st.DataObject) -> None:

@@ -10,7 +10,7 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from wug.families.cogs.read import GoldLine
 from wug.outcomes import Metric
 
 MAX_NGRAM = 4
+LINES_AT_ONCE = 1_000  # arrays of n-grams that the cache of a processor holds
 
 _FEATURES = {
     "indices": "indices",
@@ -150,28 +151,28 @@ def score_lines(
 
 def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:
     """Corpus BLEU as sacrebleu computes it without a tokenizer; n-grams are counted as arrays, which is much faster."""
-    right = np.array([len(form.split()) for form, answer in zip(gold, predictions, strict=True) if form == answer])
+    right = np.array([len(form.split()) for form, answer in zip(gold, predictions, strict=True) if form == answer], int)
     wrong = [(answer, form) for form, answer in zip(gold, predictions, strict=True) if form != answer]
-    vocabulary: defaultdict[str, int] = defaultdict(lambda: len(vocabulary))
-    sides = [_word_ids(texts, vocabulary) for texts in (list(zip(*wrong, strict=True)) or [(), ()])]
-    codes = [words for words, _ in sides]
-    correct, total, size = [], [], max(1, len(vocabulary))
-    for order in range(MAX_NGRAM):
-        if order:  # the code of an n-gram: that of its first words, and its last word
-            if size * len(vocabulary) * len(wrong) >= 2**63:
-                ranks = np.unique(np.concatenate(codes), return_inverse=True)[1]
-                codes, size = np.split(ranks, [len(codes[0])]), int(ranks.max()) + 1
-            codes = [c[:-1] * len(vocabulary) + words[order:] for c, (words, _) in zip(codes, sides, strict=True)]
+    same = [int(np.maximum(right - order, 0).sum()) for order in range(MAX_NGRAM)]
+    correct, total, lengths = np.array(same), np.array(same), np.full(2, right.sum())
+    for start in range(0, len(wrong), LINES_AT_ONCE):
+        vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
+        sides = [_word_ids(texts, vocabulary) for texts in zip(*wrong[start : start + LINES_AT_ONCE], strict=True)]
+        codes, size = [words for words, _ in sides], 1
+        lengths += [len(words) for words in codes]
+        for order in range(MAX_NGRAM):
+            if order:  # the code of an n-gram: that of its first words, and its last word
+                if size * len(vocabulary) * LINES_AT_ONCE >= 2**63:
+                    ranks = np.unique(np.concatenate(codes), return_inverse=True)[1]
+                    codes, size = np.split(ranks, [len(codes[0])]), int(ranks.max()) + 1
+                codes = [c[:-1] * len(vocabulary) + words[order:] for c, (words, _) in zip(codes, sides, strict=True)]
             size *= max(1, len(vocabulary))
-        places = [lines for _, lines in sides]
-        keys = [(p[order:] * size + c)[p[: len(c)] == p[order:]] for c, p in zip(codes, places, strict=True)]
-        (predicted, counts), (known, limits) = (np.unique(key, return_counts=True) for key in keys)
-        _, first, second = np.intersect1d(predicted, known, assume_unique=True, return_indices=True)
-        same = int(np.maximum(right - order, 0).sum())
-        correct.append(same + int(np.minimum(counts[first], limits[second]).sum()))
-        total.append(same + len(keys[0]))
-    lengths = [int(right.sum()) + len(words) for words, _ in sides]
-    return _bleu(correct, total, *lengths)
+            keys = [(p[order:] * size + c)[p[: len(c)] == p[order:]] for c, (_, p) in zip(codes, sides, strict=True)]
+            (predicted, counts), (known, limits) = (np.unique(key, return_counts=True) for key in keys)
+            _, first, second = np.intersect1d(predicted, known, assume_unique=True, return_indices=True)
+            correct[order] += np.minimum(counts[first], limits[second]).sum()
+            total[order] += len(keys[0])
+    return _bleu(correct.tolist(), total.tolist(), *lengths.tolist())
 
 
 def _bleu(correct: Sequence[int], total: Sequence[int], length: int, gold_length: int) -> float:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wug.errors import FormulaError
 from wug.families.cogs import read as gold_file
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
-from wug.families.cogs.logical_form import ERRORS, Dialect, errors, parse, recognise, violations
+from wug.families.cogs.logical_form import ERRORS, Dialect, errors, recognise, violations
+from wug.families.cogs.logical_form.parse import Unreadable, read, tokens
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
 from wug.families.suite import GenerationSuite, generated
 from wug.files import write_text
@@ -135,7 +135,7 @@ class ScoredPredictions(NamedTuple):
         for feature in self.columns.main:
             scores = self.columns.scores(feature)
             columns |= {f"{feature}_{name}": scores[name].tolist() for name in SCORES}
-        for number, (gold, form) in enumerate(zip(self.suite.items, self.forms, strict=True)):
+        for gold, form, values in zip(self.suite.items, self.forms, zip(*columns.values(), strict=True), strict=True):
             line: dict[str, Any] = {
                 "line": gold.number,
                 "type": gold.type,
@@ -143,7 +143,7 @@ class ScoredPredictions(NamedTuple):
                 "gold": gold.form,
                 "prediction": form,
             }
-            line |= {name: values[number] for name, values in columns.items()}
+            line.update(zip(columns, values, strict=True))
             if not self.suite.metric_options.reference_compat:
                 line["violations"] = [] if line.get("well_formed_strict") else _violations(form, self.suite.dialect)
                 line["errors"] = _errors(line, self.suite.dialect)
@@ -172,8 +172,8 @@ def lines_by_group(items: Sequence[gold_file.GoldLine]) -> dict[str, NDArray[np.
 
 def _violations(prediction: str, dialect: Dialect) -> list[str]:
     try:
-        return [violation.rule for violation in violations(parse(prediction, dialect))]
-    except FormulaError as error:
+        return [violation.rule for violation in violations(read(tokens(prediction), dialect))]
+    except Unreadable as error:
         return [f"unreadable: {error.message}"]
 
 

@@ -63,7 +63,7 @@ def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
         names = dict(zip(other_order, order, strict=True))
     if _renamed(other_body, names) != body or _renamed(other_prefix, names) != prefix:
         return None
-    return {index: names[index] for index in indices((*second.prefix, *second.body))}
+    return names
 
 
 def canonical(form: LogicalForm) -> LogicalForm:
@@ -74,11 +74,6 @@ def canonical(form: LogicalForm) -> LogicalForm:
         prefix=tuple(sorted((Term(*term) for term in _renamed(prefix, names)), key=_by_index)),
         body=tuple(sorted((Term(*term) for term in _renamed(body, names)), key=_by_index)),
     )
-
-
-def indices(terms: Iterable[Term]) -> list[str]:
-    """The indices in these terms, each once, in order of appearance."""
-    return list(dict.fromkeys(a for term in terms for a in term.arguments if a.isdigit()))
 
 
 def _by_index(term: Term) -> tuple[list[tuple[bool, int, str, str]], str]:

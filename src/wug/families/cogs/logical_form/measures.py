@@ -23,24 +23,24 @@ from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unr
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
     """The smallest number of tokens to insert, delete or replace that turns one list into the other."""
-    if not first or not second:
-        return len(first) + len(second)
-    if len(first) > len(second):
-        first, second = second, first
+    differing = [place for place, (token, other) in enumerate(zip(first, second, strict=False)) if token != other]
+    if len(first) == len(second):
+        if {first[place] for place in differing}.isdisjoint([second[place] for place in differing]):
+            return len(differing)  # no token can be kept by moving it
+        first, second = (side[differing[0] : differing[-1] + 1] for side in (first, second))
     bits: dict[str, int] = {}
     for position, token in enumerate(first):
         bits[token] = bits.get(token, 0) | 1 << position
-    all_bits, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
+    all_bits = (1 << len(first)) - 1
     # Bit i: whether distances grow (rises) or shrink (falls) by one from row i to the next of the present column.
-    rises, falls, distance = all_bits, 0, len(first)
+    rises, falls = all_bits, 0
     for token in second:
         same = bits.get(token, 0)
         diagonal = (((same & rises) + rises) ^ rises) | same | falls
-        grown, shrunk = falls | ~(diagonal | rises) & all_bits, rises & diagonal
-        distance += bool(grown & last) - bool(shrunk & last)
-        grown, shrunk = (grown << 1 | 1) & all_bits, shrunk << 1 & all_bits
-        rises, falls = shrunk | ~(diagonal | grown) & all_bits, grown & diagonal
-    return distance
+        grown = (falls | all_bits ^ (diagonal | rises)) << 1 | 1
+        rises = ((rises & diagonal) << 1 | all_bits ^ (diagonal | grown)) & all_bits
+        falls = grown & diagonal
+    return len(second) + rises.bit_count() - (falls & all_bits).bit_count()
 
 
 Bag: TypeAlias = Sequence[object]
@@ -83,28 +83,32 @@ def score_tokens(gold: list[str], prediction: list[str], dialect: Dialect, *, sa
     gold_form = read(gold, dialect)
     gold_bags = bags(gold_form)
     exact = gold == prediction
-    form: LogicalForm | None = gold_form
-    if not exact:
-        try:
-            form = read(prediction, dialect)
-        except Unreadable:
-            form = None
+    try:
+        form: LogicalForm | None = gold_form if exact else read(prediction, dialect)
+    except Unreadable:
+        form = None
     if form is not None and not is_well_formed(form):
         form = None
-    predicted_bags = _NOTHING
-    if form is not None:
-        predicted_bags = gold_bags if exact else bags(form)
+    predicted_bags = _NOTHING if form is None else gold_bags if exact else bags(form)
     return FormScores(
         exact_match_string=same,
         exact_match=exact,
         well_formed=form is not None,
         well_formed_strict=form is not None and makes_sense(form),
         order_invariant_match=form is not None and (exact or order_invariant(gold_form, form)),
-        semantic_match=form is not None and (exact or equivalent(gold_form, form)),
+        semantic_match=form is not None and (exact or _is_renamed(gold, prediction) or equivalent(gold_form, form)),
         edit_distance=0 if exact else edit_distance(gold, prediction),
         longest=max(len(gold), len(prediction)),
         counts=_count_overlap(gold_bags, predicted_bags),
     )
+
+
+def _is_renamed(gold: list[str], prediction: list[str]) -> bool:
+    """Whether two well-formed forms differ only in indices, which are renamed one to one: a fast special case."""
+    names = dict(zip(gold, prediction, strict=False))
+    if len(gold) != len(prediction) or len(set(names.values())) != len(names):
+        return False
+    return list(map(names.get, gold)) == prediction and all(a == b or (a + b).isdigit() for a, b in names.items())
 
 
 def bags(form: LogicalForm) -> tuple[Bag, ...]:
