@@ -1,5 +1,5 @@
 # make demo     set up, run the main job on built-in material, print a table, write demo/report.html
-# make test     set up, check the code, run all tests; WORKERS=n for as many processes
+# make test     set up, check the code, run all tests; WORKERS=n for as many processes (three keep two cores busy: browsers and servers make them wait)
 # make quick    the same without a browser and without what takes long: three to four minutes on two cores, for every day's work
 # make install  the environment in .venv, with all that the demo and the tests need
 # make docs     the documentation, into site/; opens from there without a server and without a network
@@ -15,7 +15,7 @@
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name))))
 BIN := .venv/bin
 PIP := -c constraints.txt
-WORKERS ?= 2
+WORKERS ?= 3
 SEED ?= $(shell date +%Y%m%d)
 
 .PHONY: demo test quick install docs check lint coverage release lowest lock fuzz bench clean

@@ -107,6 +107,12 @@ def results(*arguments: object) -> list[dict[str, Any]]:
     return wug(*arguments, "--format", "json").results
 
 
+def score_table(family: str, option: str, path: Path, *options: str) -> CommandOutput:
+    """Runs `wug score FAMILY OPTION PATH` with these options as `-S`."""
+    given = [part for one in options for part in ("-S", one)]
+    return wug("score", family, option, path, *given, "--no-save", "--format", "json")
+
+
 def refused(output: CommandOutput, *parts: str) -> None:
     """The command failed with one message that has these parts, and printed nothing else."""
     assert output.code in (1, 2), output

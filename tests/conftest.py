@@ -25,7 +25,7 @@ settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
 )
 settings.load_profile("wug")
-# One thread each for the two workers: threads that wait for one another are many times slower.
+# One thread for each worker: threads that wait for one another are many times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Where a test takes two, a thread that waits for the other sleeps: else it takes the core that the other needs.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

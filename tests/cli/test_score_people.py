@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import wug as package
-from command_line import CommandOutput, refused, wug
+from command_line import CommandOutput, refused, score_table
 
 COLUMNS = ("item=pair", "rater=who", "correct=right")
 # a: 3 of 3; b: 1 of 2, a tie; c: 0 of 2.
@@ -16,14 +16,12 @@ ANSWERS = "pair,who,right\na,x,1\na,y,1\na,z,1\nb,x,1\nb,y,0\nc,x,0\nc,y,0\n"
 
 
 def score(path: Path, *options: str) -> CommandOutput:
-    given = [part for option in options for part in ("-S", option)]
-    return wug("score", "people", "--responses", path, *given, "--no-save", "--format", "json")
+    return score_table("people", "--responses", path, *options)
 
 
 def written(tmp_path: Path, text: str, name: str = "answers.csv") -> Path:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path / name
 
 
 def test_agreement_with_labels_and_with_others(tmp_path: Path) -> None:

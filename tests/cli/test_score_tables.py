@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from command_line import CommandOutput, refused, wug
+from command_line import CommandOutput, refused, score_table, wug
 
 
 def score(path: Path, *options: str) -> CommandOutput:
-    given = [part for option in options for part in ("-S", option)]
-    return wug("score", "pairs", "--predictions", path, *given, "--no-save", "--format", "json")
+    return score_table("pairs", "--predictions", path, *options)
 
 
 def table(tmp_path: Path, text: str, name: str = "scores.csv") -> Path:

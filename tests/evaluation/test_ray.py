@@ -137,6 +137,15 @@ def test_the_same_command_asks_only_what_failed(cluster: Any, tmp_path: Path) ->
     ]
 
 
+THERE = ("--executor", "ray", "--store", "there.db", "--cache", "there.cache")
+
+
+def sweep_of_three(program: Path) -> list[str]:
+    """The command of a sweep over a program with the arguments a, b and c."""
+    models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
+    return ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
+
+
 def test_a_machine_that_is_lost_costs_only_what_it_was_doing(cluster: Any, tmp_path: Path) -> None:
     """The first model waits for ever the first time it is asked; the machine that it is on is then killed."""
     program = tmp_path / "waits.py"
@@ -148,9 +157,8 @@ def test_a_machine_that_is_lost_costs_only_what_it_was_doing(cluster: Any, tmp_p
         "    os.rename('where.new', 'where')\n"
         "    sys.stdin.read()\n" + ECHO
     )
-    models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
-    command = ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
-    process = _started(cluster, [*command, "--executor", "ray", "--store", "there.db", "--cache", "there.cache"])
+    command = sweep_of_three(program)
+    process = _started(cluster, [*command, *THERE])
     _wait(process, tmp_path / "where")
     pid = int((tmp_path / "where").read_text())
     (lost,) = (node for node in cluster.list_all_nodes() if _raylet(node) == pid)
@@ -183,15 +191,14 @@ def test_a_command_that_is_killed_goes_on_where_it_was(cluster: Any, tmp_path: P
         "if sys.argv[1] == 'c' and not os.path.exists('go'):\n"
         "    sys.stdin.read()\n" + ECHO
     )
-    models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
-    command = ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
-    process = _started(cluster, [*command, "--executor", "ray", "--store", "there.db", "--cache", "there.cache"])
+    command = sweep_of_three(program)
+    process = _started(cluster, [*command, *THERE])
     store = Store(tmp_path / "there.db")
     _wait(process, lambda: len(store.runs()) == 2 and "c" in (tmp_path / "loaded").read_text())
     process.kill()
     process.communicate()
     (tmp_path / "go").touch()
-    said = wug(*command, "--executor", "ray", "--store", "there.db", "--cache", "there.cache")
+    said = wug(*command, *THERE)
     assert said.code == 0, said.err
     # What was under way is loaded twice, all else once.
     assert sorted((tmp_path / "loaded").read_text()) == ["a", "b", "c", "c"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,47 +9,14 @@ import pytest
 
 from evaluating import record
 from fake_models import FakeGenerator, FakeScorer
+from fake_suites import FakeSuite
 from wug.errors import InputError, ModelError, StoreError
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
-from wug.interfaces import Suite
 from wug.models.spec import ModelSpec
-from wug.outcomes import Outcome
-from wug.requests import Request
 from wug.results.outcomes import PackedOutcomes, collected
 from wug.results.store import Store
-
-
-@dataclass
-class Words:
-    """A suite that counts how often it is asked for its questions."""
-
-    name: str = "words"
-    fault: BaseException | None = None
-    asked: int = 0
-    kind: str = "pairs"
-    needs: Literal["scores", "text"] = "scores"
-    checksum: str = "1f"
-    options: dict[str, str] = field(default_factory=dict)
-    metrics: tuple[Any, ...] = ()
-    meta: dict[str, Any] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return 1
-
-    def sample(self, items: int) -> Suite:
-        raise NotImplementedError
-
-    def requests(self) -> list[Request]:
-        self.asked += 1
-        return [Request("wug")]
-
-    def run(self, model: Any) -> Iterator[Outcome]:
-        if self.fault is not None:
-            raise self.fault
-        (answer,) = model.score([Request("wug")])
-        yield Outcome("1", "surprisal", answer.surprisal())
 
 
 @pytest.fixture
@@ -66,16 +31,16 @@ MODEL = ModelHandle.around(
 
 
 def test_a_run_keeps_what_the_user_called_the_model(store: Store) -> None:
-    found = record([Words()], MODEL, command="wug run", store=store)
+    found = record([FakeSuite()], MODEL, command="wug run", store=store)
     assert found.number == 1
     run = store.run(1)
     assert (run.specification, run.revision, run.status) == ("fake:org/lengths@step20", "step20", "complete")
-    assert record([Words()], FakeScorer(options=OPTIONS, ordered=True), command="wug run", store=store).number == 2
+    assert record([FakeSuite()], FakeScorer(options=OPTIONS, ordered=True), command="wug run", store=store).number == 2
     assert (store.run(2).specification, store.run(2).revision) == (None, None)
 
 
 def test_a_value_with_marks_of_the_signature_in_it_comes_back_from_the_store(store: Store) -> None:
-    record([Words()], MODEL, command="wug run", store=store)
+    record([FakeSuite()], MODEL, command="wug run", store=store)
     (result,) = store.results(1)
     assert result.signature.get("path") == "a|b:c"
     assert result.signature.without("wug", "read").fields == (
@@ -86,9 +51,9 @@ def test_a_value_with_marks_of_the_signature_in_it_comes_back_from_the_store(sto
 
 
 def test_questions_are_worked_out_once_a_run(store: Store) -> None:
-    suite = Words()
+    suite = FakeSuite()
     record([suite], MODEL, command="wug run", store=store)
-    assert suite.asked == 1
+    assert suite.listings == 1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +65,7 @@ def test_questions_are_worked_out_once_a_run(store: Store) -> None:
     ],
 )
 def test_a_run_says_how_it_ended(store: Store, fault: BaseException, status: str) -> None:
-    suites = [Words("first"), Words("second", fault)]
+    suites = [FakeSuite("first"), FakeSuite("second", fault=fault)]
     if isinstance(fault, InputError):
         results = record(suites, MODEL, command="wug run", store=store).results
         assert [result.status for result in results] == ["complete", "failed"]
@@ -115,9 +80,9 @@ def test_a_run_of_another_process_that_cannot_be_stored_has_failed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would otherwise look as if it were still running."""
-    task = ModelTask(ModelSpec("fake", "lengths"), (Words(),))
+    task = ModelTask(ModelSpec("fake", "lengths"), (FakeSuite(),))
     recorder = Recorder(Plan((task,), "wug run"), store, None)
-    result = record([Words()], MODEL).results[0]
+    result = record([FakeSuite()], MODEL).results[0]
 
     def full(*_: object) -> None:
         raise StoreError("the disk is full")
@@ -144,11 +109,11 @@ def test_a_model_that_cannot_do_what_a_suite_needs_is_refused_with_the_remedy(
     model: Any, needs: Literal["scores", "text"], remedy: str
 ) -> None:
     with pytest.raises(ModelError) as error:
-        record([Words(needs=needs)], model, command="wug run")
+        record([FakeSuite(needs=needs)], model, command="wug run")
     assert str(error.value).endswith(remedy)
 
 
 def test_a_model_that_cannot_answer_leaves_no_run(store: Store) -> None:
     with pytest.raises(ModelError, match="suite words needs a model that can generate text"):
-        record([Words(needs="text")], MODEL, command="wug run", store=store)
+        record([FakeSuite(needs="text")], MODEL, command="wug run", store=store)
     assert store.runs() == []

@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
 
 from evaluating import record
 from fake_models import FakeScorer
+from fake_suites import FakeSuite
 from wug.errors import ModelError
-from wug.interfaces import Suite
-from wug.outcomes import Outcome
 from wug.requests import Request, Scored
 from wug.results.progress import Progress, ProgressReporter, duration, in_words
 from wug.results.reader import RunReader
@@ -37,37 +34,6 @@ class WatchingScorer(FakeScorer):
         return super().score(requests)
 
 
-@dataclass
-class Texts:
-    """A suite that asks for some texts up front, and then for one more for each of them."""
-
-    name: str
-    texts: Sequence[str]
-    more: Sequence[str] = ()
-    fault: BaseException | None = None
-    kind: str = "pairs"
-    needs: Literal["scores", "text"] = "scores"
-    checksum: str = "1f"
-    options: dict[str, str] = field(default_factory=dict)
-    metrics: tuple[Any, ...] = ()
-    meta: dict[str, Any] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def sample(self, items: int) -> Suite:
-        raise NotImplementedError
-
-    def requests(self) -> list[Request]:
-        return [Request(text) for text in self.texts]
-
-    def run(self, model: Any) -> Iterator[Outcome]:
-        if self.fault is not None:
-            raise self.fault
-        for answer in (*model.score(self.requests()), *model.score([Request(text) for text in self.more])):
-            yield Outcome(answer.text, "surprisal", answer.surprisal())
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
@@ -81,7 +47,7 @@ def every_word(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_says_how_many_questions_are_answered_while_it_goes_on(store: Store, every_word: None) -> None:
     model = WatchingScorer(store)
-    record([Texts("one", "abcd"), Texts("two", "cdef")], model, command="wug run", store=store)
+    record([FakeSuite("one", "abcd"), FakeSuite("two", "cdef")], model, command="wug run", store=store)
     # a to f are six different questions, asked two at a time; both suites are judged when all are answered.
     assert model.seen == [(0, 6, 0), (2, 6, 0), (4, 6, 0)]
     assert _far(store.reader) == (6, 6, 2)
@@ -89,7 +55,7 @@ def test_a_run_says_how_many_questions_are_answered_while_it_goes_on(store: Stor
 
 def test_questions_that_depend_on_answers_are_added_when_they_come(store: Store, every_word: None) -> None:
     model = WatchingScorer(store)
-    record([Texts("one", "ab", "xyz")], model, command="wug run", store=store)
+    record([FakeSuite("one", "ab", "xyz")], model, command="wug run", store=store)
     assert model.seen == [(0, 2, 0), (2, 5, 0), (4, 5, 0)]
     assert _far(store.reader) == (5, 5, 1)
 
@@ -97,7 +63,9 @@ def test_questions_that_depend_on_answers_are_added_when_they_come(store: Store,
 def test_results_come_while_a_long_run_goes_on(store: Store, every_word: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wug.evaluation.cached_model.CHUNKS_PER_GROUP", 1)
     model = WatchingScorer(store)
-    record([Texts("one", "ab"), Texts("two", "c"), Texts("three", "de")], model, command="wug run", store=store)
+    record(
+        [FakeSuite("one", "ab"), FakeSuite("two", "c"), FakeSuite("three", "de")], model, command="wug run", store=store
+    )
     # The first suite fills a group by itself; the second waits for the third.
     assert model.seen == [(0, 5, 0), (2, 5, 1), (4, 5, 1)]
     assert _far(store.reader) == (5, 5, 3)
@@ -105,7 +73,7 @@ def test_results_come_while_a_long_run_goes_on(store: Store, every_word: None, m
 
 def test_a_model_that_is_asked_in_order_says_how_far_it_is_too(store: Store, every_word: None) -> None:
     model = WatchingScorer(store, ordered=True)
-    record([Texts("one", "ab"), Texts("two", "ab")], model, command="wug run", store=store)
+    record([FakeSuite("one", "ab"), FakeSuite("two", "ab")], model, command="wug run", store=store)
     assert model.seen == [(0, 4, 0), (2, 4, 0), (2, 4, 1), (4, 4, 1)]  # the empty list of `more` is asked too
 
 
@@ -136,7 +104,7 @@ def test_a_run_that_fails_keeps_what_it_said(store: Store) -> None:
         raise ModelError("the server at port 9 does not answer")
 
     with pytest.raises(ModelError):
-        record([Texts("one", "ab")], FakeScorer(broken), command="wug run", store=store)
+        record([FakeSuite("one", "ab")], FakeScorer(broken), command="wug run", store=store)
     assert (store.run(1).status, store.run(1).message) == ("failed", "the server at port 9 does not answer")
     assert _far(store.reader) == (0, 2, 0)
 

@@ -225,34 +225,32 @@ def test_runs_of_all_checkpoints_become_one_file_with_the_correlation(
         assert len(samples.read_text().splitlines()) == words
 
 
-@pytest.mark.parametrize(
-    ("content", "part"),
-    [
-        ('{"word0": [{"context": "a"}', "not JSON ("),
-        ('{"word0": "a"}', "not a list of contexts"),
-        ('{"word0": [{"text": "a"}]}', "context"),
-        ('{"word0": ["a"]}', "not an object"),
-        ("[]", "not an object"),
-        ("", "not JSON"),
-    ],
-)
-def test_damaged_contexts_are_refused_with_their_place(content: str, part: str, aoa: Path) -> None:
-    (aoa / "cdi_childes.json").write_text(content)
-    refused(wug("run", aoa, "--protocol", "babylm", "--no-save"), "cdi_childes.json", part)
+DAMAGED = {
+    "cdi_childes.json": {
+        '{"word0": [{"context": "a"}': "not JSON (",
+        '{"word0": "a"}': "not a list of contexts",
+        '{"word0": [{"text": "a"}]}': "context",
+        '{"word0": ["a"]}': "not an object",
+        "[]": "not an object",
+        "": "not JSON",
+    },
+    "cdi_human.csv": {
+        "word,16\nword0,many\n": "many",
+        "word,a\nword0,1\n": "no columns 16 to 30",
+        "a,16\nb,1\n": "'word'",
+        "": "empty",
+    },
+}
+"""Files of contexts and of children's ages, with what their errors say."""
 
 
 @pytest.mark.parametrize(
-    ("content", "part"),
-    [
-        ("word,16\nword0,many\n", "many"),
-        ("word,a\nword0,1\n", "no columns 16 to 30"),
-        ("a,16\nb,1\n", "'word'"),
-        ("", "empty"),
-    ],
+    ("name", "content", "part"),
+    [(name, content, part) for name, files in DAMAGED.items() for content, part in files.items()],
 )
-def test_damaged_ages_of_children_are_refused_with_their_place(content: str, part: str, aoa: Path) -> None:
-    (aoa / "cdi_human.csv").write_text(content)
-    refused(wug("run", aoa, "--protocol", "babylm", "--no-save"), "cdi_human.csv", part)
+def test_damaged_files_are_refused_with_their_place(name: str, content: str, part: str, aoa: Path) -> None:
+    (aoa / name).write_text(content)
+    refused(wug("run", aoa, "--protocol", "babylm", "--no-save"), name, part)
 
 
 @pytest.mark.parametrize(
