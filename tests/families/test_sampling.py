@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from wug.evaluation.opening import open_suites
-from wug.families.sampling import limited, sampled
+from wug.families.sampling import sampled
 
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=12)
 ROWS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("uvwxyz")), min_size=1, max_size=80)
@@ -146,6 +146,8 @@ def test_a_sample_of_pairs_that_have_only_counts_is_not_stratified_by_them(tmp_p
     assert suite.sample(3).options["limit"] == "3"
 
 
-def test_a_signature_tells_how_items_were_taken() -> None:
-    assert limited(20, 1) == {"limit": "20"}
-    assert limited(20, 7) == {"limit": "20 by group"}
+def test_a_signature_tells_that_every_group_is_in_a_sample(tmp_path: Path) -> None:
+    rows = [f"The boy runs {n}.\tThe boy run {n}.\t{'ab'[n % 2]}" for n in range(8)]
+    (tmp_path / "pairs.tsv").write_text("\n".join(["sentence_good\tsentence_bad\tphenomenon", *rows]) + "\n")
+    (suite,) = open_suites(str(tmp_path / "pairs.tsv"))
+    assert suite.sample(2).options["limit"] == "2 by group"

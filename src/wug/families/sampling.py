@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from wug.errors import InputError
@@ -51,20 +51,10 @@ def sampled(size: int, count: int, levels: Levels = lambda index: ()) -> tuple[i
     return tuple(sorted(sorted(order, key=order.__getitem__)[:count]))
 
 
-def limited(count: int, groups: int) -> dict[str, str]:
-    """The field `limit` of a signature."""
-    return {"limit": f"{count} by group" if groups > 1 else str(count)}
-
-
 def strata_of(groups: Sequence[Mapping[str, str]], names: Sequence[str] | None = None) -> list[tuple[str, ...]]:
     """The values of the groups with these names, by default of all groups, of each item."""
     chosen = dict.fromkeys(name for some in groups for name in some) if names is None else names
     return [tuple(some.get(name, "") for name in chosen) for some in groups]
-
-
-def of_whole_file(notices: Iterable[str]) -> tuple[str, ...]:
-    """Warnings about a file, for a sample of it: what they count may not be in the sample."""
-    return tuple(f"in the whole file: {notice}" for notice in notices)
 
 
 def _turns(size: int) -> list[int]:

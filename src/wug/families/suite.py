@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeAlias,
 
 from wug.errors import InputError, ModelError, UnknownName
 from wug.families.predictions import squeeze
-from wug.families.sampling import limited, of_whole_file, sampled
+from wug.families.sampling import sampled
 from wug.files import checksum, read_lines, user_path
 from wug.interfaces import Suite
 from wug.labels import suite_line
@@ -20,15 +20,6 @@ from wug.requests import Generator, Source, text_of
 T = TypeVar("T")
 EXCLUDE = Option("exclude", str, (), "items to leave out: names, GROUP=VALUE, or @FILE with one per line", many=True)
 MAX_SIGNATURE_CHARACTERS = 60
-
-
-class Kept(NamedTuple):
-    """The items that are left."""
-
-    places: tuple[int, ...]
-    signature: Mapping[str, str]
-    """The field `exclude`; empty if nothing was excluded."""
-    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,7 +47,7 @@ class ItemSuite(Generic[T]):
 
     def sample_notices(self, items: Sequence[T]) -> tuple[str, ...]:
         """The notices of a sample with these items."""
-        return of_whole_file(self.notices)
+        return tuple(f"in the whole file: {notice}" for notice in self.notices)
 
     def sample(self, items: int) -> Self:
         """A suite with `items` of the items, every group in proportion."""
@@ -64,16 +55,33 @@ class ItemSuite(Generic[T]):
             return self
         strata = self.strata()
         some = tuple(self.items[n] for n in sampled(len(strata), items, strata.__getitem__))
-        selection = {**self.selection, **limited(items, len(set(strata)))}
+        limit = f"{items} by group" if len(set(strata)) > 1 else str(items)
+        selection = {**self.selection, "limit": limit}
         return replace(self, items=some, notices=self.sample_notices(some), selection=selection)
 
     def without(self, excluded: str | None, path: Path, identify: Callable[[T], tuple[str, Mapping[str, str]]]) -> Self:
-        """The suite without excluded items, which are identified by name and groups."""
-        left = kept(excluded, [identify(item) for item in self.items], path)
-        if not left.signature:
+        """The suite without excluded items, which are identified by name and groups; an unknown name is an error."""
+        rules = [rule for word in EXCLUDE.read(excluded or "") for rule in _read(word)]
+        if not rules:
             return self
-        items, notices = tuple(self.items[place] for place in left.places), (*self.notices, *left.notices)
-        return replace(self, items=items, notices=notices, selection={**self.selection, **left.signature})
+        identified = [identify(item) for item in self.items]
+        matched: set[int] = set()
+        for rule in rules:
+            field, _, value = rule.partition("=")
+            matching = {n for n, (name, groups) in enumerate(identified) if name == rule or groups.get(field) == value}
+            if not matching:
+                groups = {f"{name}={value}" for _, known in identified for name, value in known.items()}
+                known = groups if "=" in rule else {name for name, _ in identified}
+                raise UnknownName("item to exclude", rule, known)
+            matched |= matching
+        if len(matched) == len(identified):
+            raise InputError(f"exclude={excluded}: no item is left", file=path)
+        written = ",".join(dict.fromkeys(rules)).replace("|", "/")
+        signature = written if len(written) <= MAX_SIGNATURE_CHARACTERS else f"{len(matched)} items@{checksum(written)}"
+        notice = f"{len(matched):,} of {len(identified):,} items excluded (exclude={excluded})"
+        items = tuple(item for index, item in enumerate(self.items) if index not in matched)
+        selection = {**self.selection, "exclude": signature}
+        return replace(self, items=items, notices=(*self.notices, notice), selection=selection)
 
 
 Generate: TypeAlias = Callable[[Sequence[str | Source]], list[str]]
@@ -175,28 +183,6 @@ def ended_early(answer: str, target: str) -> Mapping[str, bool]:
         "eos_strict_prefix": expected[: len(symbols)] == symbols,
         "eos_contiguous_token_sub": any(expected[at : at + len(symbols)] == symbols for at in starts),
     }
-
-
-def kept(text: str | None, items: Sequence[tuple[str, Mapping[str, str]]], file: Path) -> Kept:
-    """The items, given by name and groups, that `exclude` leaves; an unknown name is an error."""
-    rules = [rule for word in EXCLUDE.read(text or "") for rule in _read(word)]
-    if not rules:
-        return Kept(tuple(range(len(items))), {}, ())
-    gone: set[int] = set()
-    for rule in rules:
-        field, _, value = rule.partition("=")
-        matching = {index for index, (name, groups) in enumerate(items) if name == rule or groups.get(field) == value}
-        if not matching:
-            groups = {f"{name}={value}" for _, known in items for name, value in known.items()}
-            known = groups if "=" in rule else {name for name, _ in items}
-            raise UnknownName("item to exclude", rule, known)
-        gone |= matching
-    if len(gone) == len(items):
-        raise InputError(f"exclude={text}: no item is left", file=file)
-    written = ",".join(dict.fromkeys(rules)).replace("|", "/")
-    signature = written if len(written) <= MAX_SIGNATURE_CHARACTERS else f"{len(gone)} items@{checksum(written)}"
-    places = tuple(index for index in range(len(items)) if index not in gone)
-    return Kept(places, {"exclude": signature}, (f"{len(gone):,} of {len(items):,} items excluded (exclude={text})",))
 
 
 def _read(word: str) -> list[str]:

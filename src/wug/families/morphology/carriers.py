@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from wug.errors import InputError, SuiteError
 from wug.families.morphology.item import WugItem
@@ -19,14 +19,6 @@ GAP = "___"
 
 GENERIC = ("The word is {lemma}. Its form is {form}.",)
 DEFAULT_LANGUAGE = "eng"
-
-
-class FilledCarrier(NamedTuple):
-    """A carrier with lemma and form in it."""
-
-    text: str
-    start: int
-    end: int
 
 
 @cache
@@ -46,13 +38,13 @@ def neutral_carrier(language: str) -> str:
     return str(_languages().get(language, _languages()[DEFAULT_LANGUAGE])["neutral"])
 
 
-def fill(carrier: str, lemma: str, form: str, *, space: bool = True) -> FilledCarrier:
-    """The carrier with its words, and the characters of the form."""
+def fill(carrier: str, lemma: str, form: str, *, space: bool = True) -> tuple[str, int, int]:
+    """The carrier with its words, and the start and the end of the form in it."""
     before, _, after = carrier.partition(FORM)
     before = before.replace(LEMMA, lemma)
     if not space:
         before = before.rstrip()
-    return FilledCarrier(f"{before}{form}{after}", len(before), len(before) + len(form))
+    return f"{before}{form}{after}", len(before), len(before) + len(form)
 
 
 def question(carrier: str, item: WugItem) -> str:

@@ -194,11 +194,10 @@ class MorphologySuite(ItemSuite[WugItem]):
     def _request(self, carrier: str, item: WugItem, form: str) -> Request:
         if carrier == "{form}":  # a whole sentence
             return Request(form)
-        filled = fill(carrier, item.lemma, form, space=self.elicitation_options.space)
+        text, start, end = fill(carrier, item.lemma, form, space=self.elicitation_options.space)
         chat = None if self.chat is None else _with_question(self.chat, question(carrier, item))
         # A causal model reads from left to right: the full stop says that the form ends there.
-        end = filled.end if self.elicitation == "infill" else len(filled.text)
-        return Request(filled.text, (filled.start, end), chat=chat)
+        return Request(text, (start, end if self.elicitation == "infill" else len(text)), chat=chat)
 
     def _uses_prior(self, item: WugItem) -> bool:
         has_gap = self.elicitation != "source" and item.carriers != ("{form}",)

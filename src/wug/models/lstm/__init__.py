@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,27 +76,17 @@ TEXTS_PER_TREE = 4096
 WHOLE_LIST = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
-class LstmSettings:
-    """How texts are scored."""
-
-    state: str
-    """One of STATES."""
-    eos: bool
-    dtype: str
-
-
 class WordLSTM:
     """A word-level recurrent language model that scores texts."""
 
     def __init__(
-        self, spec: ModelSpec, name: str, network: RecurrentNetwork, vocabulary: Vocabulary, settings: LstmSettings
+        self, spec: ModelSpec, name: str, network: RecurrentNetwork, vocabulary: Vocabulary, options: Mapping[str, Any]
     ) -> None:
-        self._spec, self._settings = spec, settings
+        self._spec, self._state, self._adds_end = spec, options["state"], options["eos"]
         self._network, self._vocabulary = network, vocabulary
         self.id = name
-        self.options: Mapping[str, str] = _signature(settings, vocabulary)
-        self.ordered = settings.state != "fresh"
+        self.options: Mapping[str, str] = _signature(options, vocabulary)
+        self.ordered = self._state != "fresh"
         self.chunk = WHOLE_LIST if self.ordered else _chunk(network)
         self.training_context = None if self.ordered else _training_context(_path(spec))
 
@@ -104,7 +94,7 @@ class WordLSTM:
         """One output per request, in order, in nats; with a carried state, every call starts from zero."""
         import torch
 
-        words = [to_word_ids(request, self._vocabulary, end=self._settings.eos) for request in requests]
+        words = [to_word_ids(request, self._vocabulary, end=self._adds_end) for request in requests]
         try:
             with torch.inference_mode():
                 blocks = self._carried(requests, words) if self.ordered else self._fresh(requests, words)
@@ -138,7 +128,7 @@ class WordLSTM:
 
         turns = alternatives(requests)
         texts = [[_as_array(words[index].ids[: words[index].scored]) for index in turn] for turn in turns]
-        if self._settings.state == "published":
+        if self._state == "published":
             passages = [
                 Passage(*self._published(requests[turn[0]], turn_texts))
                 for turn, turn_texts in zip(turns, texts, strict=True)
@@ -173,15 +163,15 @@ class WordLSTM:
 def identify(spec: ModelSpec) -> Identity | None:
     """The model's identity, from its files; None if only loading tells, or if outputs depend on their order."""
     options = spec.read(OPTIONS)
-    path, settings = _path(spec), LstmSettings(options["state"], options["eos"], options["dtype"])
+    path = _path(spec)
     vocabulary_path = _vocabulary_path(path, options)
     needed = [path / CONFIG, path / WEIGHTS, vocabulary_path] if path.is_dir() else [path, vocabulary_path]
-    if settings.state != "fresh" or not all(file.is_file() for file in needed):
+    if options["state"] != "fresh" or not all(file.is_file() for file in needed):
         return None
     shape, vocabulary = _config_and_vocabulary(path, options)
     return Identity(
         _name(path, None if shape is None else shape.kind, vocabulary),
-        _signature(settings, vocabulary),
+        _signature(options, vocabulary),
         "scores",
         training_context=_training_context(path),
     )
@@ -198,11 +188,11 @@ def load(spec: ModelSpec) -> WordLSTM:
     with needs_extra("an lstm model", "hf"):
         from wug.models.lstm.network import RecurrentNetwork
 
-    settings, device = LstmSettings(options["state"], options["eos"], options["dtype"]), pick_device(options["device"])
+    device = pick_device(options["device"])
     with unchanged(path):
         weights, vocabulary = _load(path, options)
-        network = RecurrentNetwork(weights, device=device, dtype=settings.dtype)
-        return WordLSTM(spec, _name(path, weights.kind, vocabulary), network, vocabulary, settings)
+        network = RecurrentNetwork(weights, device=device, dtype=options["dtype"])
+        return WordLSTM(spec, _name(path, weights.kind, vocabulary), network, vocabulary, options)
 
 
 def read_vocabulary(path: Path, *, lowercase: bool = False, words: str = "spaces") -> Vocabulary:
@@ -259,11 +249,11 @@ def _name(path: Path, kind: str | None, vocabulary: Vocabulary) -> str:
     return f"lstm/{path.resolve().name}@{fingerprint(path / WEIGHTS, vocabulary.names, *kind_suffix)}"
 
 
-def _signature(settings: LstmSettings, vocabulary: Vocabulary) -> dict[str, str]:
+def _signature(options: Mapping[str, Any], vocabulary: Vocabulary) -> dict[str, str]:
     return {
-        "dtype": settings.dtype,
-        "state": settings.state,
-        "eos": "yes" if settings.eos else "no",
+        "dtype": options["dtype"],
+        "state": options["state"],
+        "eos": "yes" if options["eos"] else "no",
         **({"lowercase": "yes"} if vocabulary.lowercase else {}),
         **({"words": vocabulary.words} if vocabulary.words != "spaces" else {}),
     }
