@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import wug
 from wug.errors import InputError, UnknownName
-from wug.families.suite import kept
+from wug.families.suite import ItemSuite
 
-ITEMS = [("1", {"field": "a"}), ("2", {"field": "b"}), ("3", {"field": "b"}), ("x=y", {})]
+ITEMS: list[tuple[str, dict[str, str]]] = [
+    ("1", {"field": "a"}),
+    ("2", {"field": "b"}),
+    ("3", {"field": "b"}),
+    ("x=y", {}),
+]
 FILE = Path("suite.csv")
+
+
+def suite_without(text: str | None, items: Sequence[tuple[str, Mapping[str, str]]] = ITEMS) -> ItemSuite[Any]:
+    return ItemSuite("suite", items, "checksum").without(text, FILE, lambda item: item)
 
 
 @pytest.mark.parametrize(
@@ -27,31 +38,31 @@ FILE = Path("suite.csv")
     ],
 )
 def test_items_are_excluded_by_name_or_group(text: str | None, places: tuple[int, ...]) -> None:
-    found = kept(text, ITEMS, FILE)
-    assert found.places == places
-    assert found.signature == ({"exclude": text} if text else {})
+    suite = suite_without(text)
+    assert list(suite.items) == [ITEMS[place] for place in places]
+    assert suite.selection == ({"exclude": text} if text else {})
 
 
 def test_a_file_has_one_item_per_line_and_a_long_list_a_digest(tmp_path: Path) -> None:
     file = tmp_path / "bad.txt"
     file.write_text("1\n\nfield=b\n", encoding="utf-8")
-    assert kept(f"@{file}", ITEMS, FILE).signature == {"exclude": "1,field=b"}
+    assert suite_without(f"@{file}").selection == {"exclude": "1,field=b"}
     many: list[tuple[str, dict[str, str]]] = [(f"item {n}", {}) for n in range(40)]
     file.write_text("\n".join(name for name, _ in many[:30]), encoding="utf-8")
-    signature = kept(f"@{file}", many, FILE).signature["exclude"]
+    signature = suite_without(f"@{file}", many).selection["exclude"]
     assert signature.startswith("30 items@")
 
 
 @pytest.mark.parametrize(("text", "meant"), [("field=c", "field=b"), ("4", "")])
 def test_an_unknown_item_is_an_error(text: str, meant: str) -> None:
     with pytest.raises(UnknownName, match=f"unknown item to exclude '{text}'") as error:
-        kept(text, ITEMS, FILE)
+        suite_without(text)
     assert meant in str(error.value)
 
 
 def test_leaving_nothing_is_an_error() -> None:
     with pytest.raises(InputError, match="no item is left"):
-        kept("1,field=b,x=y", ITEMS, FILE)
+        suite_without("1,field=b,x=y")
 
 
 def test_pairs_choices_and_suites_leave_items_out(tmp_path: Path) -> None:
