@@ -100,8 +100,8 @@ class _Texts:
             return word_ids(texts, mode, names, UNKNOWN, lowercase=lowercase)
 
         rows = self._rows(lambda: encode(self._units, ids_of, bos), bos)
-        splitting = {"words": mode, "lowercase": lowercase}
-        return LSTMTask(names, self._size, **splitting, rows=rows, device=device, bfloat16=bfloat16)
+        material: dict[str, Any] = {"rows": rows, "device": device, "bfloat16": bfloat16}
+        return LSTMTask(names, self._size, words=mode, lowercase=lowercase, **material)
 
     @cached_property
     def _units(self) -> list[str]:
