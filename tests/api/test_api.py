@@ -370,10 +370,10 @@ def test_results_are_compared_by_an_option_or_by_a_function(folders: list[Path])
     with pytest.raises(InputError, match=r"two results of suite on one side.*by='bos'"):
         wug.compare([*marked, *bare])
     found = wug.compare([*marked, *bare], by="bos")
-    assert [side.models for side in found.found.sides] == [(marked[0].model,), (marked[0].model,)]
+    assert [side.models for side in found.comparison.sides] == [(marked[0].model,), (marked[0].model,)]
     other = wug.run(suite, folders[1])
     mean = wug.compare([*marked, *other, *bare], by=lambda result: result.signature.get("bos") or "")
-    assert [len(side.runs) for side in mean.found.sides] == [2, 1]
+    assert [len(side.runs) for side in mean.comparison.sides] == [2, 1]
     with pytest.raises(UnknownName, match=r"unknown field to compare by 'modl'. Did you mean 'model'"):
         wug.compare(marked, by="modl")
     with pytest.raises(InputError, match="by='model' gives 1 side, and two are needed"):

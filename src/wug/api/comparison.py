@@ -41,39 +41,39 @@ class Comparison(Tabulated):
         ['prediction_0', 'prediction_1', 'all_predictions']
     """
 
-    __slots__ = ("found",)
+    __slots__ = ("comparison",)
 
-    def __init__(self, found: RunComparison) -> None:
-        self.found = found
+    def __init__(self, comparison: RunComparison) -> None:
+        self.comparison = comparison
         """The comparison that the command line and the site show."""
 
     @property
     def contrasts(self) -> Sequence[Contrast]:
         """Each difference with its interval, p-value and differing items."""
-        return self.found.contrasts
+        return self.comparison.contrasts
 
     @property
     def warnings(self) -> Sequence[str]:
         """Warnings about suites that were left out, or evaluated with different settings."""
-        return self.found.warnings
+        return self.comparison.warnings
 
     @property
     def table(self) -> Table:
         """One row per difference."""
-        return Table.of_tuples(comparison_text.COLUMNS, map(comparison_text.row, self.found.contrasts))
+        return Table.of_tuples(comparison_text.COLUMNS, map(comparison_text.row, self.comparison.contrasts))
 
     def _as_table(self) -> Table:
         return self.table
 
     def plot(self) -> altair.LayerChart:
         """The differences with their intervals, for a notebook."""
-        return vega.styled_chart(chart(self.found))
+        return vega.styled_chart(chart(self.comparison))
 
     def __len__(self) -> int:
-        return len(self.found.contrasts)
+        return len(self.comparison.contrasts)
 
     def __repr__(self) -> str:
-        sides = ", ".join(f"{side.label} = {side.name}" for side in self.found.sides)
+        sides = ", ".join(f"{side.label} = {side.name}" for side in self.comparison.sides)
         lines = []
         for c in self.contrasts:
             row = f"{comparison_text.difference(c)} {comparison_text.interval(c)}, {comparison_text.verdict(c)}"
@@ -81,7 +81,7 @@ class Comparison(Tabulated):
         return "\n".join([f"<Comparison of {sides}>", *lines])
 
     def _repr_html_(self) -> str:
-        return table_text(comparison_text.table(self.found), "html")
+        return table_text(comparison_text.table(self.comparison), "html")
 
 
 @public
@@ -156,10 +156,9 @@ def report(results: Result | Iterable[Result], path: str | Path, *, comparison: 
     if comparison is not None and not isinstance(comparison, Comparison):
         raise InputError(f"comparison={comparison!r}: write wug.compare(…)")
     chart_files.require()
-    page_comparison = comparison or _compare_models(all_results)
-    page = render(
-        [ReportedResult(result) for result in all_results], None if page_comparison is None else page_comparison.found
-    )
+    contrasts = comparison or _compare_models(all_results)
+    reports = [ReportedResult(result) for result in all_results]
+    page = render(reports, None if contrasts is None else contrasts.comparison)
     write_text(target, page)
 
 

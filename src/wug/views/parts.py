@@ -73,7 +73,7 @@ class Figure(ViewPart):
     about: str = ""
     """The suites, the models and the number of items, for files."""
     items: tuple[str, ...] = ()
-    alone: Callable[[str], Figure | None] | None = None
+    item_figure: Callable[[str], Figure | None] | None = None
     """The same chart of one item."""
     pair: Callable[[str, OtherResult], FigurePair] | None = None
     """This chart and that of another result on the same suite; called with the name of this model."""
@@ -110,7 +110,7 @@ class TableCell(NamedTuple):
     """Its text; with `pieces`, the text if there are none."""
     under: str = ""
     small: str = ""
-    shown: FormattedEstimate | None = None
+    estimate: FormattedEstimate | None = None
     pieces: Pieces | None = None
     mark: str = "del"
     """Meaning of differences in the pieces: `ins` right, `del` wrong."""
@@ -164,7 +164,7 @@ class PredictionCard(NamedTuple):
 
     title: str
     metric: str
-    shown: FormattedEstimate
+    estimate: FormattedEstimate
     reading: str
     formula: str
     source: str = ""
@@ -275,7 +275,7 @@ class DeferredPart(ViewPart):
     make: Callable[[], Figure | TablePart | CountsPart | None]
     figure: bool = True
     note: str = ""
-    alone: Callable[[str], Figure | None] | None = None
+    item_figure: Callable[[str], Figure | None] | None = None
     """The same chart of one item, which reads only its rows."""
 
 

@@ -128,7 +128,7 @@ def _table(table: TablePart) -> Iterator[str]:
 
 def _cell(cell: TableCell) -> str:
     text = pieces_text(cell.pieces, cell.mark) if cell.pieces else _flat(cell.text)
-    estimate_text = "" if cell.shown is None else f"{cell.shown.text} {cell.shown.interval}"
+    estimate_text = "" if cell.estimate is None else f"{cell.estimate.text} {cell.estimate.interval}"
     return "  ".join(filter(None, (text, estimate_text, cell.under, _flat(cell.small))))
 
 

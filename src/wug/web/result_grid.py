@@ -66,7 +66,7 @@ class GridCell(NamedTuple):
     run: int
     status: str
     fault: str
-    shown: FormattedEstimate | None
+    headline: FormattedEstimate | None
     later: str = ""
     """Status of a later result that is not complete and was skipped."""
     sparkline: Sparkline | None = None
@@ -78,19 +78,19 @@ class GridCell(NamedTuple):
     @property
     def text(self) -> str:
         """The value without a unit, such as `71.2`."""
-        if self.shown is None or (self.shown.value == 0 and not is_measurable(self.warnings)):
+        if self.headline is None or (self.headline.value == 0 and not is_measurable(self.warnings)):
             return "–"
-        if not self.shown.share:
-            return number(self.shown.value)
-        text = f"{100 * self.shown.value:.1f}"
+        if not self.headline.share:
+            return number(self.headline.value)
+        text = f"{100 * self.headline.value:.1f}"
         return "100" if text == "100.0" else text
 
     @property
     def shade(self) -> str:
         """CSS class of the background: the further a proportion is above chance, the stronger."""
-        if self.shown is None or not self.shown.share or not 0 <= self.shown.value <= 1:
+        if self.headline is None or not self.headline.share or not 0 <= self.headline.value <= 1:
             return ""
-        distance = (self.shown.value - self.chance) / (1 - self.chance) if self.chance < 1 else 0.0
+        distance = (self.headline.value - self.chance) / (1 - self.chance) if self.chance < 1 else 0.0
         return f"h{sum(distance >= threshold for threshold in SHADE_THRESHOLDS)}"
 
 

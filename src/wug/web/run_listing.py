@@ -158,7 +158,7 @@ def _tested(results: Sequence[Summary]) -> str:
 def _headline(results: Sequence[Summary], warnings: Warnings) -> str:
     """The value of a single result, or the range of several proportions; those that mean nothing are left out."""
     cells = [cell_of(summary, warnings.get(summary.id, ())) for summary in results if not summary.error]
-    headlines = [cell.shown for cell in cells if cell.shown is not None and cell.text != "–"]
+    headlines = [cell.headline for cell in cells if cell.headline is not None and cell.text != "–"]
     if cells and not headlines:
         return NOT_MEASURABLE
     if len({row.text for row in headlines}) == 1:

@@ -143,8 +143,8 @@ def test_the_table_of_types_has_headings_titles_and_what_kinds_come_to(result: R
         "a common noun seen as subject becomes an object",
         "2",
     )
-    assert first.shown is not None
-    assert first.shown.text == "50.0%"
+    assert first.estimate is not None
+    assert first.estimate.text == "50.0%"
     assert [column.name for column in found.columns[2:5]] == ["exact match", "semantic match", "order invariant match"]
 
 

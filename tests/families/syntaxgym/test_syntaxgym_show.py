@@ -138,7 +138,7 @@ def test_a_card_has_reading_formula_and_how_many_items_pass_and_fail() -> None:
     first, second, mean = part(suite_result(), CardsPart).cards
     assert [card.title for card in (first, second, mean)] == ["Prediction 1", "Prediction 2", "Prediction 1, mean"]
     assert (first.reading, first.formula) == ("prediction_0 holds", FORMULAS[0])
-    assert (first.source, first.shown.text) == (f"({FORMULAS[0]})", "66.7%")
+    assert (first.source, first.estimate.text) == (f"({FORMULAS[0]})", "66.7%")
     assert set(first.conditions) == {"match", "mismatch"}
     assert [(card.passed, card.failed) for card in (first, second, mean)] == [(2, 1), (2, 1), (3, 0)]
 
@@ -175,7 +175,7 @@ def test_the_chart_has_means_over_all_items_and_says_why_they_have_no_intervals(
 
 
 def test_the_chart_of_one_item_has_its_bits_and_no_interval() -> None:
-    alone = part(suite_result(), Figure).alone
+    alone = part(suite_result(), Figure).item_figure
     figure = alone("2")
     assert [row[1:] for row in figure.rows if row[0] == "2 verb"] == [
         ("match", "4", "–", "1"),
@@ -189,7 +189,7 @@ def test_of_very_many_items_the_chart_of_means_waits_until_someone_asks(monkeypa
     monkeypatch.setattr(view, "MANY", 2)
     result = suite_result()
     [later] = [one for one in view.parts(result, table_of(result.outcomes)) if isinstance(one, DeferredPart)]
-    made_later, alone = later.make(), later.alone
+    made_later, alone = later.make(), later.item_figure
     assert isinstance(made_later, Figure)
     assert made_later.rows == part(suite_result(), Figure).rows
     assert alone is not None
@@ -303,9 +303,9 @@ def test_parts_and_items_are_the_same_in_memory_and_over_a_store(tmp_path: Path)
     assert list(map(_plain, ours)) == list(map(_plain, theirs))
     [figure], [again] = (list(figures_of(kept, rows)) for rows in (table_of(result.outcomes), stored))
     assert figure.chart.to_dict() == again.chart.to_dict()
-    assert figure.alone is not None
-    assert again.alone is not None
-    assert _plain(figure.alone("2")) == _plain(again.alone("2"))
+    assert figure.item_figure is not None
+    assert again.item_figure is not None
+    assert _plain(figure.item_figure("2")) == _plain(again.item_figure("2"))
     assert _everything(view.items(kept, table_of(result.outcomes)), table_of(result.outcomes)) == _everything(
         view.items(kept, stored), stored
     )

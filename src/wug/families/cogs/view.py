@@ -166,7 +166,7 @@ def short(name: str) -> str:
 
 def _row(head: page.TableCell, estimates: Mapping[str, FormattedEstimate], columns: Sequence[str]) -> page.TablePartRow:
     n = next(iter(estimates.values())).n if estimates else 0
-    first = page.TableCell(shown=estimates[columns[0]]) if columns[0] in estimates else page.TableCell("–")
+    first = page.TableCell(estimate=estimates[columns[0]]) if columns[0] in estimates else page.TableCell("–")
     rest = (page.TableCell(estimates[metric].text if metric in estimates else "–") for metric in columns[1:])
     return page.TablePartRow((head, page.TableCell(f"{n:,}"), first, *rest))
 

@@ -119,13 +119,13 @@ def _forms(detail: Mapping[str, Any]) -> page.TablePart:
         cells = [
             page.TableCell(str(detail["forms"][index]), small=label if expected else ""),
             page.TableCell(spaced_name(str(types[index]))),
-            page.TableCell(shown=_bar(percent(shares[index]), shares[index])),
+            page.TableCell(estimate=_bar(percent(shares[index]), shares[index])),
             page.TableCell(number(scores[index])),
         ]
         if ratings:
             rating = ratings[index]
             bar = None if rating is None else _bar(number(rating), rating / (highest or 1.0))
-            cells.append(page.TableCell("–", shown=bar))
+            cells.append(page.TableCell("–", estimate=bar))
         table.append(page.TablePartRow(tuple(cells), quiet=not expected))
     columns = [
         page.TableColumn("form"),
@@ -157,7 +157,7 @@ def _types(rows: Rows, metric: str) -> page.TablePart | None:
         page.TablePartRow(
             (
                 page.TableCell(spaced_name(type)),
-                page.TableCell(shown=_bar(percent(count / total), count / total)),
+                page.TableCell(estimate=_bar(percent(count / total), count / total)),
                 page.TableCell(f"{count:,}"),
             )
         )

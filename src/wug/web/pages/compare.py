@@ -53,7 +53,7 @@ class RankedResult(NamedTuple):
     """The result of a model on a suite."""
 
     summary: Summary
-    shown: FormattedEstimate
+    headline: FormattedEstimate
 
 
 class ComparisonSide(NamedTuple):
@@ -344,11 +344,11 @@ def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
     """The suite in the query, and every model's result on it, best first."""
     suite = request.query_params.get("name", "")
     rows = [
-        RankedResult(summary, shown)
+        RankedResult(summary, headline)
         for summary in site_of(request).reader.overview()
-        if summary.suite == suite and not summary.error and (shown := summary_headline(summary)) is not None
+        if summary.suite == suite and not summary.error and (headline := summary_headline(summary)) is not None
     ]
-    return suite, sorted(rows, key=lambda row: -row.shown.value)
+    return suite, sorted(rows, key=lambda row: -row.headline.value)
 
 
 def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
@@ -357,13 +357,13 @@ def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
     names = short_names(row.summary.model for row in ranked)
     points = [
         point(
-            row.shown,
+            row.headline,
             name=f"{names[row.summary.model]} (run {row.summary.run})" if has_repeats else names[row.summary.model],
-            chance=chance_level(row.summary.kind, row.shown.metric, row.summary.estimates),
+            chance=chance_level(row.summary.kind, row.headline.metric, row.summary.estimates),
         )
         for row in ranked
     ]
-    name, share = rows[0].shown.name, all(row.shown.share for row in ranked)
+    name, share = rows[0].headline.name, all(row.headline.share for row in ranked)
     limit_note = f" The first {len(ranked)} of {len(rows)}." if len(ranked) < len(rows) else ""
     return estimate_figure(
         "suite",

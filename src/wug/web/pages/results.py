@@ -32,8 +32,7 @@ class ChartPair(NamedTuple):
     """Id of the other result."""
     names: tuple[str, str]
     figures: FigurePair
-    one: bool
-    """Whether both are shown in one chart."""
+    in_one_chart: bool
 
 
 class OptionVariant(NamedTuple):
@@ -92,8 +91,8 @@ def _figure(request: Request) -> Response:
     part = _find_part(view, name)
     names: tuple[str, ...] = (view.name,)
     selected_part: ViewPart | None
-    if query.get("item") and isinstance(part, Figure | DeferredPart) and part.alone is not None:
-        selected_part = part.alone(query["item"])
+    if query.get("item") and isinstance(part, Figure | DeferredPart) and part.item_figure is not None:
+        selected_part = part.item_figure(query["item"])
     elif query.get("with"):
         pair = _chart_pair(site, view, view.parts, related_results(site, view), request)
         side = SIDES.get(query.get("as", ""), "both")

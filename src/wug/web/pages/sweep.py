@@ -121,7 +121,7 @@ def _page(request: Request) -> Response:
         tally=counts(all_members),
         suites=suites,
         rows=rows,
-        values=metric_names(suites, ([cell.shown if cell else None for cell in row.cells] for row in rows)),
+        values=metric_names(suites, ([cell.headline if cell else None for cell in row.cells] for row in rows)),
         page=page,
         pages=pages,
         columns=columns,

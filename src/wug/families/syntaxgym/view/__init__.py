@@ -89,7 +89,7 @@ def _figure(result: Result, rows: Rows, first: Mapping[str, Conditions]) -> page
         return by_region.mean_figure(result, rows, marked, first)
     draw = partial(by_region.mean_figure, result, rows, marked)
     return page.DeferredPart(
-        "regions", by_region.TITLE, draw, alone=partial(by_region.item_figure, result, rows, marked)
+        "regions", by_region.TITLE, draw, item_figure=partial(by_region.item_figure, result, rows, marked)
     )
 
 
@@ -138,7 +138,7 @@ def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
         yield page.PredictionCard(
             title=prediction.title,
             metric=estimate.metric,
-            shown=estimate,
+            estimate=estimate,
             reading=estimate.reading or str(formula.get("english") or ""),
             formula=text,
             source=source if "".join(source.split()) != "".join(text.split()) else "",

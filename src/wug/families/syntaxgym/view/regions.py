@@ -99,7 +99,7 @@ def mean_figure(
     if figure is None:
         return None
     alone, beside = partial(item_figure, result, rows, marked), partial(_beside, result, rows, marked)
-    return replace(figure, items=tuple(items), alone=alone, pair=beside, question=question(result))
+    return replace(figure, items=tuple(items), item_figure=alone, pair=beside, question=question(result))
 
 
 def item_figure(result: Result, rows: Rows, marked: Collection[int], item: str) -> Figure | None:
