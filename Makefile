@@ -73,7 +73,7 @@ lock: install
 	$(BIN)/python -m pip freeze --exclude-editable > lock.txt
 
 fuzz: install
-	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED)
+	PYTHONPATH=tests:tests/helpers $(BIN)/python -m fuzz --seed $(SEED)
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/recorded.py $(if $(DEVICE),--device $(DEVICE)) $(if $(QUICK),--quick) $(if $(AIMS),--aims) $(if $(ONLY),--only $(ONLY))

@@ -154,7 +154,7 @@ def parity(options: argparse.Namespace, folder: Path) -> None:
 
     from wug.texts import surprisal
 
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests" / "helpers"))
     tiny: Any = importlib.import_module("tiny")
     kinds: Any = importlib.import_module("tokenizers_of_all_kinds").KINDS
     texts = sentences(1000)

@@ -22,7 +22,7 @@ SOURCE = ROOT / "src" / "wug"
 RULES = tomllib.loads((ROOT / "tests" / "prose.toml").read_text(encoding="utf-8"))
 EXEMPT = set(RULES["exempt"])
 MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix() not in EXEMPT]
-MODULES += [path for path in sorted((ROOT / "tests").glob("*.py")) if not path.name.startswith(("test_", "prose"))]
+MODULES += [*sorted((ROOT / "tests" / "helpers").glob("*.py")), ROOT / "tests" / "conftest.py"]
 MAX_WORDS_PER_SENTENCE = 30
 """On average, in one paragraph or list item."""
 BANNED = {pattern.replace("UNIT", "|".join(RULES["units"])): advice for pattern, advice in RULES["banned"].items()}

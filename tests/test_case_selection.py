@@ -47,5 +47,5 @@ def test_by_day_what_is_for_the_night_is_left() -> None:
 
 
 def test_the_slow_test_files_exist() -> None:
-    there = {path.stem for path in Path(case_selection.__file__).parent.rglob("test_*.py")}
+    there = {path.stem for path in Path(__file__).parent.rglob("test_*.py")}
     assert set(case_selection.LONGEST_FIRST) <= there

@@ -60,7 +60,7 @@ def run(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(installed: Path, *arguments: object, code: int = 0) -> str:
     """What a program says to which the package is installed."""
     tests = Path(__file__).parent
-    path = [installed, tests, tests / "web", *filter(None, [os.environ.get("PYTHONPATH")])]
+    path = [installed, tests / "helpers", *filter(None, [os.environ.get("PYTHONPATH")])]
     output = run_python(*arguments, env={"PYTHONPATH": os.pathsep.join(map(str, path))})
     assert output.code == code, output.err
     return output.out + (output.err if code else "")

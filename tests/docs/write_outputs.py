@@ -1,6 +1,6 @@
 """Update the outputs that the pages show, if they are no longer what is printed, and the versions in signatures.
 
-    PYTHONPATH=src:tests python tests/docs/write_outputs.py [PAGE…]
+    PYTHONPATH=src:tests/helpers python tests/docs/write_outputs.py [PAGE…]
 
 An output with one `...` line keeps as many lines as before at its beginning and at its end.
 """

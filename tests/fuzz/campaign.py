@@ -120,7 +120,7 @@ class Report:
             lines.append(f"- {found.kind} ({found.label}, {found.count:,} times): {found.what}")
             lines.append(f"  kept in {found.folder}")
             lines.append(
-                f"  again: PYTHONPATH=tests python -m fuzz {self.campaign} --seed {self.seed} "
+                f"  again: PYTHONPATH=tests:tests/helpers python -m fuzz {self.campaign} --seed {self.seed} "
                 f"--number {found.number}{self.more}"
             )
         return "\n".join(lines)

@@ -23,7 +23,7 @@ Kills take longest, and are left to the night: by day tests of runs, trainings a
 
 def run_with_fuzz(*arguments: object) -> CommandOutput:
     """Runs Python with the campaigns on its path."""
-    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
+    path = os.pathsep.join(map(str, (TESTS, TESTS / "helpers", TESTS.parent / "src")))
     return run_python(*arguments, env={"PYTHONPATH": path, "OMP_NUM_THREADS": "1"})
 
 

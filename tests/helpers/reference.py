@@ -15,7 +15,7 @@ import pytest
 from wug import data
 from wug.errors import NotFetched, UnknownName
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("WUG_REFERENCE_DATA", ROOT.parent / "shared" / "data"))
 SETS = {
     "cogs": "cogs",
