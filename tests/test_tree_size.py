@@ -7,11 +7,11 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=430,
-    lines=78_830,
+    files=431,
+    lines=78_890,
     untyped=138,
     class_names_used_twice=1,
-    long_modules=6,
+    long_modules=4,
     wide_functions=3,
     tiny_modules=2,
 )

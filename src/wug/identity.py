@@ -15,15 +15,15 @@ MACRO = "macro"
 
 @dataclass(frozen=True, slots=True)
 class ModelId:
-    """The identity of a model in results: `kind/name@fingerprint`, such as `causal/gpt2@607a30d`.
+    """The identity of a model in results: `backend/name@fingerprint`, such as `causal/gpt2@607a30d`.
 
     Example:
         >>> ModelId.parse("causal/EleutherAI/pythia-70m@607a30d")
-        ModelId(kind='causal', name='EleutherAI/pythia-70m', fingerprint='607a30d')
+        ModelId(backend='causal', name='EleutherAI/pythia-70m', fingerprint='607a30d')
     """
 
-    kind: str
-    """The backend; empty for a text without one."""
+    backend: str
+    """Empty for a text without one."""
     name: str
     fingerprint: str = ""
     """Hexadecimal digest of everything that can change an output; empty if the backend has none."""
@@ -31,11 +31,11 @@ class ModelId:
     @classmethod
     def parse(cls, text: str) -> ModelId:
         """Split the printed form. A text without a backend is all name."""
-        kind, slash, rest = text.partition("/")
+        backend, slash, rest = text.partition("/")
         if not slash or not rest:
             return cls("", text)
         name, at, fingerprint = rest.rpartition("@")
-        return cls(kind, name, fingerprint) if at and name else cls(kind, rest)
+        return cls(backend, name, fingerprint) if at and name else cls(backend, rest)
 
     @property
     def path(self) -> str:
@@ -43,7 +43,7 @@ class ModelId:
         return f"{self.name}@{self.fingerprint}" if self.fingerprint else self.name
 
     def __str__(self) -> str:
-        return f"{self.kind}/{self.path}" if self.kind else self.path
+        return f"{self.backend}/{self.path}" if self.backend else self.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
 def _names(model: str, length: int) -> list[str]:
     """Possible names of a model, shortest first; `length` is that of a fingerprint."""
     model_id = ModelId.parse(model)
-    kind, name, mark = model_id.kind, model_id.name, model_id.fingerprint
-    if registry.traits(kind).shows_kind:
+    kind, name, mark = model_id.backend, model_id.name, model_id.fingerprint
+    if registry.traits(kind).shows_backend:
         name = f"{kind}:{name}"
     if kind == IMPORTED:
         return [str(ModelId(kind, name.rpartition("/")[2], mark)), model]

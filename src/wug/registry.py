@@ -75,8 +75,8 @@ def backends() -> list[Backend]:
 
 def backend_of(model: ModelId) -> Backend:
     """The backend of a stored result's model; one that declares nothing if it is not installed, or broken."""
-    module = _installed("models", model.kind)
-    return Backend(model.kind) if module is None else Backend.of(model.kind, module)
+    module = _installed("models", model.backend)
+    return Backend(model.backend) if module is None else Backend.of(model.backend, module)
 
 
 def traits(name: str) -> Traits:
@@ -166,4 +166,4 @@ def sees_right_context(model: IdentifiedModel) -> bool:
     """Whether the words after a region affect its probability, as in masked models."""
     if model.options.get("score") == "spans":  # an encoder–decoder that fills in spans
         return True
-    return traits(ModelId.parse(model.id).kind).sees_right_context
+    return traits(ModelId.parse(model.id).backend).sees_right_context

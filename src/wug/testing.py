@@ -43,32 +43,36 @@ MAX_DIFFERENCE_NATS = 1e-4
 """Maximum difference between a text scored alone and in a batch."""
 
 
-def check_backend(kind: str, name: str, options: Mapping[str, str] | None = None, texts: Sequence[str] = TEXTS) -> None:
+def check_backend(
+    backend: str, name: str, options: Mapping[str, str] | None = None, texts: Sequence[str] = TEXTS
+) -> None:
     """Check that a backend keeps its promises with one of its models.
 
     Args:
-        kind: The name of the backend.
-        name: One of its models, without the kind.
+        backend: The name of the backend.
+        name: One of its models, without the backend.
         options: Options of the model, as for `-M`.
         texts: Texts that the model can score, or sources that it can generate from.
 
     Raises:
         AssertionError: If a promise is broken; the message says which.
     """
-    backend = registry.backend(kind)
-    _check_interface(backend)
-    spec = model_spec(f"{kind}:{name}", options)
+    declared = registry.backend(backend)
+    _check_interface(declared)
+    spec = model_spec(f"{backend}:{name}", options)
     _require(
-        spec.name == name or spec.revision, f"{kind}: the name {name!r} was read as {spec.name!r}: verbatim_names?"
+        spec.name == name or spec.revision, f"{backend}: the name {name!r} was read as {spec.name!r}: verbatim_names?"
     )
     try:
         open_model(replace(spec, options={**spec.options, UNKNOWN_OPTION: "1"}))
     except WugError as error:
-        _require(UNKNOWN_OPTION in str(error), f"{kind}: the message about an unknown option does not name it: {error}")
+        _require(
+            UNKNOWN_OPTION in str(error), f"{backend}: the message about an unknown option does not name it: {error}"
+        )
     else:
-        raise AssertionError(f"{kind}: an option that it does not have ({UNKNOWN_OPTION}) is not refused")
-    model = backend.load(spec)
-    _require(ModelId.parse(model.id).kind == kind, f"{kind}: the id {model.id!r} must begin with {kind}/")
+        raise AssertionError(f"{backend}: an option that it does not have ({UNKNOWN_OPTION}) is not refused")
+    model = declared.load(spec)
+    _require(ModelId.parse(model.id).backend == backend, f"{backend}: the id {model.id!r} must begin with {backend}/")
     _require_texts(model.options, f"{model.id}: options")
     _require(isinstance(model.chunk, int) and model.chunk > 0, f"{model.id}: chunk must be a positive int")
     identity = (model.id, dict(model.options))
@@ -89,12 +93,12 @@ def check_backend(kind: str, name: str, options: Mapping[str, str] | None = None
 
 
 def check_family(
-    kind: str, example: Path, options: Mapping[str, str] | None = None, broken: Path | None = None
+    family: str, example: Path, options: Mapping[str, str] | None = None, broken: Path | None = None
 ) -> None:
     """Check that a family keeps its promises with an example of its files.
 
     Args:
-        kind: The name of the family.
+        family: The name of the family.
         example: A file or folder without errors.
         options: Options of its suites, as for `-S`.
         broken: A file that the family must refuse; an empty file of the example's name if it is None.
@@ -102,24 +106,26 @@ def check_family(
     Raises:
         AssertionError: If a promise is broken; the message says which.
     """
-    family = registry.family(kind)
-    _check_interface(family)
-    _require(family_of(example) == kind, f"{kind}: {example} is read as {family_of(example)}")
+    declared = registry.family(family)
+    _check_interface(declared)
+    _require(family_of(example) == family, f"{family}: {example} is read as {family_of(example)}")
     for other in builtin_suites().values():
-        if other.parent.name != kind:
-            _require(not family.recognises(other, head(other)), f"{kind}: recognises {other} of {other.parent.name}")
-    errors = [str(problem) for problem in check_file(example, kind, options) if problem.level == "error"]
-    _require(not errors, f"{kind}: check() finds errors in {example}: {'; '.join(errors)}")
+        if other.parent.name != family:
+            _require(
+                not declared.recognises(other, head(other)), f"{family}: recognises {other} of {other.parent.name}"
+            )
+    errors = [str(problem) for problem in check_file(example, family, options) if problem.level == "error"]
+    _require(not errors, f"{family}: check() finds errors in {example}: {'; '.join(errors)}")
     chosen = dict(options or {})
-    suites = family.read(example, chosen)
-    _require(bool(suites), f"{kind}: read() returns no suite for {example}")
-    for suite, same in zip(suites, family.read(example, chosen), strict=True):
-        _check_suite(kind, suite, same)
+    suites = declared.read(example, chosen)
+    _require(bool(suites), f"{family}: read() returns no suite for {example}")
+    for suite, same in zip(suites, declared.read(example, chosen), strict=True):
+        _check_suite(family, suite, same)
         _check_results(suite)
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / example.name
         empty.touch()
-        _check_refusal(family, broken or empty)
+        _check_refusal(declared, broken or empty)
 
 
 def _check_interface(declared: Family | Backend) -> None:

@@ -24,8 +24,8 @@ class Traits:
     """Endings of the architecture names in `config.json` that identify a folder as a model of this backend."""
     suffixes: tuple[str, ...] = ()
     """Suffixes of single files that are models of this backend."""
-    shows_kind: bool = False
-    """Short names keep the kind, because they would be ambiguous without it: `oracle:pcfgset` is not a suite."""
+    shows_backend: bool = False
+    """Short names keep the backend, because they would be ambiguous without it: `oracle:pcfgset` is not a suite."""
     aliases: tuple[str, ...] = ()
     """Prefixes of bare names that belong to this backend, such as `bert_`."""
     auto_class: str | None = None

@@ -79,7 +79,7 @@ def test_a_model_of_text_learns_and_its_backend_scores_with_it(
     assert (said.code, said.out.startswith(f"trained {folder}: 60 steps")) == (0, True), said.err
     losses = curve(folder)
     assert losses[-10:].mean() < 0.7 * losses[:5].mean()
-    assert model_spec(str(folder)).kind == backend
+    assert model_spec(str(folder)).backend == backend
     model: Any = open_model(str(folder), {"device": "cpu"})
     usual, odd = model.score([Request("The cat sleeps."), Request("sleeps. cat The")])
     assert sum(filter(None, usual.logprobs)) > sum(filter(None, odd.logprobs))
@@ -130,7 +130,7 @@ def test_a_model_that_answers_learns_its_examples_by_heart(
     sizes = "--layers 1 --embedding-size 32 --ffn-size 64 --dropout 0 --learning-rate 0.01 --batch-size 32".split()
     options = ("--network", network, "--steps", 200, "--device", "cpu", "--dtype", "float16")
     assert wug("train", "seq2seq", examples, "-o", folder, *sizes, *options).code == 0
-    assert model_spec(str(folder)).kind == backend
+    assert model_spec(str(folder)).backend == backend
     (values,) = wug("run", examples / "test.src", "--model", folder, "--device", "cpu", "--format", "json").values
     assert values["accuracy", "all"] == 1
 

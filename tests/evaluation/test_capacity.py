@@ -17,7 +17,8 @@ CHECKPOINTS = [ModelSpec("causal", f"step-{number}") for number in range(40)]
 def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """16 cores, a GPU, and as much memory as one could want."""
     monkeypatch.setattr(capacity, "cores", lambda: 16)
-    monkeypatch.setattr(capacity, "device_of", lambda spec: "cuda" if registry.traits(spec.kind).uses_device else "cpu")
+    uses_device = {name: registry.traits(name).uses_device for name in registry.names("models")}
+    monkeypatch.setattr(capacity, "device_of", lambda spec: "cuda" if uses_device[spec.backend] else "cpu")
     monkeypatch.setattr(capacity, "free_memory", lambda: 1000 * GB)
     monkeypatch.setattr(capacity, "_free_on_gpu", lambda: 1000 * GB)
     monkeypatch.setattr(capacity, "gpu_is_shared", lambda: True)

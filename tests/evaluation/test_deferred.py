@@ -145,8 +145,8 @@ def test_what_files_say_is_what_the_loaded_model_says(model: str, options: dict[
     kind, _, name = model.rpartition(":")
     spec = model_spec(name, {"device": "cpu", **options})
     if kind:
-        spec = replace(spec, kind=kind)
-    backend = registry.find("models", spec.kind)
+        spec = replace(spec, backend=kind)
+    backend = registry.find("models", spec.backend)
     identity, loaded = backend.identify(spec), backend.load(spec)
     bounded = getattr(loaded, "bounded", False)
     context = getattr(loaded, "training_context", None)
@@ -165,7 +165,7 @@ def test_a_command_is_known_before_it_is_started() -> None:
 def test_only_loading_tells_what_the_files_leave_open(tmp_path: Path) -> None:
     def identified(name: str, **options: str) -> object:
         spec = model_spec(name, options)
-        return registry.find("models", spec.kind).identify(spec)
+        return registry.find("models", spec.backend).identify(spec)
 
     assert identified("wug-causal", dtype="auto") is None
     assert identified("wug-causal", trust_remote_code="yes") is None

@@ -47,12 +47,12 @@ def test_a_folder_called_like_a_built_in_model_is_told_apart(here: Path) -> None
     for text in ("./wug-causal", str(here / "wug-causal"), "causal:./wug-causal", "causal:wug-causal"):
         assert model_spec(text).name.endswith("wug-causal")
         assert "assets" not in model_spec(text).name
-    assert model_spec(str(builtin_models()["wug-causal"])).kind == "causal"
+    assert model_spec(str(builtin_models()["wug-causal"])).backend == "causal"
 
 
 def test_a_built_in_model_may_be_named_with_its_kind() -> None:
     spec = model_spec("causal:wug-causal?dtype=bfloat16")
-    assert (spec.kind, spec.name, dict(spec.options)) == (
+    assert (spec.backend, spec.name, dict(spec.options)) == (
         "causal",
         str(builtin_models()["wug-causal"]),
         {"dtype": "bfloat16"},

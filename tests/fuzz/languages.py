@@ -336,9 +336,9 @@ def _open_model(text: str, options: Any) -> None:
 
     spec = model_spec(text, options)
     str(spec)
-    if spec.kind in ("oracle", "ngram", "replay"):  # the others would start programs or ask servers
-        registry.find("models", spec.kind).load(spec)
-    if spec.kind == "endpoint":
+    if spec.backend in ("oracle", "ngram", "replay"):  # the others would start programs or ask servers
+        registry.find("models", spec.backend).load(spec)
+    if spec.backend == "endpoint":
         Address.of(spec.name)
 
 

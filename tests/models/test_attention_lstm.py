@@ -300,7 +300,7 @@ def test_other_precisions_answer_and_are_told(folder: Path, dtype: str) -> None:
 
 
 def test_a_bare_folder_is_known_by_its_configuration(folder: Path) -> None:
-    assert model_spec(str(folder)).kind == "attention_lstm"
+    assert model_spec(str(folder)).backend == "attention_lstm"
     model: Any = open_model(f"{folder}?device=cpu")
     assert model.id.startswith(f"attention_lstm/{folder.name}@")
     assert texts(model.generate(["copy A B"])) == texts(load(folder).generate(["copy A B"]))

@@ -138,7 +138,7 @@ def test_names_as_torch_compile_gives_them_are_understood(tmp_path: Path) -> Non
 
 def test_a_bare_folder_is_known_by_its_configuration(tmp_path: Path) -> None:
     saved(tmp_path)
-    assert model_spec(str(tmp_path)).kind == "lstm"
+    assert model_spec(str(tmp_path)).backend == "lstm"
     model = open_model(f"{tmp_path}?device=cpu")
     assert logprobs(model) == logprobs(load(tmp_path))
     assert model.id.startswith(f"lstm/{tmp_path.name}@")

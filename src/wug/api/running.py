@@ -92,7 +92,7 @@ def read_suite(
         1
     """
     content: Any = source
-    return inline_suites.read_suite(content, as_text(options, more), name=name, kind=kind)
+    return inline_suites.read_suite(content, as_text(options, more), name=name, family=kind)
 
 
 @public

@@ -44,7 +44,7 @@ def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
 
     On a CPU the last digits can depend on it, so the default is kept there.
     """
-    if not all(registry.traits(spec.kind).uses_device and device_of(spec) != "cpu" for spec in models):
+    if not all(registry.traits(spec.backend).uses_device and device_of(spec) != "cpu" for spec in models):
         return None
     return max(1, threads() // max(1, count))
 
@@ -60,7 +60,7 @@ def size_of(spec: ModelSpec) -> int | None:
 
 def _shares_gpu(spec: ModelSpec) -> bool:
     alone = spec.options.get("device_map", "no") == "no"
-    return alone and registry.traits(spec.kind).shares_device and device_of(spec).startswith("cuda")
+    return alone and registry.traits(spec.backend).shares_device and device_of(spec).startswith("cuda")
 
 
 def _free(spec: ModelSpec) -> tuple[int | None, ...]:
@@ -70,7 +70,7 @@ def _free(spec: ModelSpec) -> tuple[int | None, ...]:
 
 def device_of(spec: ModelSpec) -> str:
     """The device that a model will use."""
-    return pick_device(spec.options.get("device", "auto")) if registry.traits(spec.kind).uses_device else "cpu"
+    return pick_device(spec.options.get("device", "auto")) if registry.traits(spec.backend).uses_device else "cpu"
 
 
 def free_memory() -> int | None:
@@ -97,7 +97,7 @@ def _free_on_gpu() -> int | None:
 
 def _snapshot(spec: ModelSpec) -> Path | None:
     """The local snapshot of a model on the Hugging Face Hub."""
-    if not registry.traits(spec.kind).on_hub:
+    if not registry.traits(spec.backend).on_hub:
         return None
     try:
         from huggingface_hub import try_to_load_from_cache

@@ -81,7 +81,7 @@ def _tasks(suites: Sequence[Suite], model: CachedModel, memo: RequestMemo | None
     for original in suites:
         suite = original.for_model(model) if isinstance(original, AdaptableSuite) else original
         if suite.needs != model.returns:
-            traits = registry.traits(ModelId.parse(model.id).kind)
+            traits = registry.traits(ModelId.parse(model.id).backend)
             fix = traits.to_score if suite.needs == "scores" else traits.to_generate
             raise ModelError(
                 f"suite {suite.name} needs a model that can {_VERB[suite.needs]} text, and {model.id} can only "

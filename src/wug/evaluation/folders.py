@@ -32,11 +32,11 @@ class Contents:
     """Files that are not test data (hidden, documents, other splits), with the reason."""
 
 
-def contents(folder: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> Contents:
+def contents(folder: Path, family: str | None = None, options: Mapping[str, str] | None = None) -> Contents:
     """The files of a folder that are read, with their families, and the others; InputError if nothing can be read."""
     if sum(1 for _, _ in zip(folder.rglob("*"), range(MAX_FILES + 1), strict=False)) > MAX_FILES:
         raise InputError(f"it has more than {MAX_FILES:,} files. Name a folder with fewer", file=folder)
-    scan = _Scan([registry.family(kind)] if kind else registry.families(), options or {})
+    scan = _Scan([registry.family(family)] if family else registry.families(), options or {})
     scan.folder(folder)
     scanned = scan.contents()
     if not scanned.readable:

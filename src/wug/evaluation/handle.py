@@ -108,7 +108,7 @@ class ModelHandle:
             if self._backend is not None:
                 self._chat = getattr(self._backend, "chat", None)
             elif self.spec is not None:
-                self._chat = registry.backend(self.spec.kind).chat_format(self.spec)
+                self._chat = registry.backend(self.spec.backend).chat_format(self.spec)
         return self._chat
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:

@@ -41,7 +41,7 @@ def read_suite(
     options: Mapping[str, str] | None = None,
     *,
     name: str = "suite",
-    kind: str | None = None,
+    family: str | None = None,
 ) -> Suite:
     """The suite in a dictionary, a list of dictionaries (one row per pair), a file, or the text of a file.
 
@@ -52,9 +52,9 @@ def read_suite(
     if not name.strip() or "/" in name or "\0" in name:
         raise InputError(f"name={name!r}: write a valid file name, without /")
     if isinstance(source, Path) or (isinstance(source, str) and (not _is_content(source) or existing(source))):
-        return _only(open_suites(str(source), options, kind), str(source))
+        return _only(open_suites(str(source), options, family), str(source))
     with as_file(source, name) as path:
-        return _only(open_suites(str(path), options, kind), path.name)
+        return _only(open_suites(str(path), options, family), path.name)
 
 
 def _only(suites: Sequence[Suite], source: str) -> Suite:

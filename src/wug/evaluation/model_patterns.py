@@ -33,8 +33,8 @@ class Named(NamedTuple):
 
 def is_pattern(text: str) -> bool:
     """Whether a text is a pattern or a list of models."""
-    kind, name, _ = _parted(text)
-    return text.startswith("@") or (not registry.traits(kind).verbatim_names and _has_wildcards(name))
+    backend, name, _ = _parted(text)
+    return text.startswith("@") or (not registry.traits(backend).verbatim_names and _has_wildcards(name))
 
 
 def expand(texts: Iterable[str]) -> list[Named]:
@@ -76,11 +76,11 @@ def _listed(path: Path) -> Iterator[str]:
         raise InputError("the list contains no model", file=path)
 
 
-def _paths(kind: str, name: str) -> list[str]:
+def _paths(backend: str, name: str) -> list[str]:
     """The models among the matching files and folders, in natural order."""
     pattern = str(Path(name).expanduser()) if name.startswith("~") else name
     fitting = sorted(glob.glob(pattern), key=natural)  # noqa: PTH207 (names as they are written, no hidden ones)
-    models = [path for path in fitting if _is_model(kind, Path(path))]
+    models = [path for path in fitting if _is_model(backend, Path(path))]
     if fitting and not models:
         raise InputError(
             f"{len(fitting)} files or folders match, such as {fitting[0]}, but none is a model. The folder of a model "
@@ -90,11 +90,11 @@ def _paths(kind: str, name: str) -> list[str]:
     return models
 
 
-def _is_model(kind: str, path: Path) -> bool:
+def _is_model(backend: str, path: Path) -> bool:
     if (path / "config.json").is_file():
         return True
-    if kind:
-        return not registry.traits(kind).on_hub
+    if backend:
+        return not registry.traits(backend).on_hub
     return registry.backend_with(lambda traits: path.suffix in traits.suffixes) is not None
 
 
@@ -155,11 +155,11 @@ def _fetched(repository: str) -> dict[str, str]:
 
 def _parted(text: str) -> tuple[str, str, str]:
     """Kind, name and options of a model; the kind is empty if none is named."""
-    kind, colon, name = text.partition(":")
-    if not colon or kind not in registry.names("models"):
-        kind, name = "", text
-    name, mark, options = (name, "", "") if registry.traits(kind).verbatim_names else name.partition("?")
-    return kind, name, mark + options
+    backend, colon, name = text.partition(":")
+    if not colon or backend not in registry.names("models"):
+        backend, name = "", text
+    name, mark, options = (name, "", "") if registry.traits(backend).verbatim_names else name.partition("?")
+    return backend, name, mark + options
 
 
 def _has_wildcards(name: str) -> bool:

@@ -84,7 +84,7 @@ class ResolvedSuites:
 def open_suites(
     texts: str | Iterable[str],
     options: Mapping[str, str] | None = None,
-    kind: str | None = None,
+    family: str | None = None,
     defaults: Mapping[str, str] | None = None,
 ) -> list[Suite]:
     """The suites of files, folders, built-in names (`wug_cogs` for all of a family) or published names.
@@ -93,16 +93,16 @@ def open_suites(
     `defaults` are options of a protocol; a family without the first of them cannot follow it.
     """
     chosen_options = options or {}
-    resolved = [find_suites(text, kind, chosen_options) for text in ([texts] if isinstance(texts, str) else texts)]
+    resolved = [find_suites(text, family, chosen_options) for text in ([texts] if isinstance(texts, str) else texts)]
     places = [place for resolution in resolved for place in resolution.places]
-    families = [family_of(place.path, kind or _known_family(place), chosen_options) for place in places]
-    refuse_unknown_options(places, kind, chosen_options)
+    families = [family_of(place.path, family or _known_family(place), chosen_options) for place in places]
+    refuse_unknown_options(places, family, chosen_options)
     for resolution in resolved:
         _warn_unread(resolution)
     suites: list[tuple[Suite, data.Place]] = []
-    for place, family in zip(places, families, strict=True):
-        _require_rules(defaults or {}, family, place)
-        read = read_place(replace(place, options={**place.options, **(defaults or {})}), family, chosen_options)
+    for place, name in zip(places, families, strict=True):
+        _require_rules(defaults or {}, name, place)
+        read = read_place(replace(place, options={**place.options, **(defaults or {})}), name, chosen_options)
         for file, items in counts(place, read).items():
             log.info("%s: %s", file, plural(items, "item"))
         suites += ((suite, place) for suite in read)
@@ -162,7 +162,7 @@ def suite_paths(text: str) -> list[Path]:
     return [place.path for place in find_suites(text).places]
 
 
-def find_suites(text: str, kind: str | None = None, options: Mapping[str, str] | None = None) -> ResolvedSuites:
+def find_suites(text: str, family: str | None = None, options: Mapping[str, str] | None = None) -> ResolvedSuites:
     """Resolve a name of suites: a path, a built-in name or a published name."""
     if not text.strip():
         raise InputError("the name of a suite is empty. Name a file, a folder, or one of `wug list suites`")
@@ -170,7 +170,7 @@ def find_suites(text: str, kind: str | None = None, options: Mapping[str, str] |
     if path.exists():
         if path.suffix not in SUFFIXES:  # a suffix marks the name of a file
             refuse_ambiguous(text, _named(text))
-        return _expand_folder(data.known(path) or data.Place(path), kind, options)
+        return _expand_folder(data.known(path) or data.Place(path), family, options)
     if builtin := _builtin(text):
         return ResolvedSuites([data.Place(path_of_suite) for path_of_suite in builtin])
     try:
@@ -183,7 +183,7 @@ def find_suites(text: str, kind: str | None = None, options: Mapping[str, str] |
         whole = (
             [place]
             if data.is_one_suite(place.family)
-            else _expand_folder(place, kind or _reader(place), options).places
+            else _expand_folder(place, family or _reader(place), options).places
             for place in places
         )
         return ResolvedSuites([place for group in whole for place in group])
@@ -223,33 +223,33 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
         yield f"the published set {data.find(text).name}", f'"$(wug data path {text})"'
 
 
-def family_of(path: Path, kind: str | None = None, options: Collection[str] = ()) -> str:
+def family_of(path: Path, family: str | None = None, options: Collection[str] = ()) -> str:
     """The family of a file or folder, by its content, or else by options that only one family has."""
-    if kind is not None:
-        return registry.family(kind).name
+    if family is not None:
+        return registry.family(family).name
     start, families = head(path), registry.families()
-    for family in families:
-        if family.recognises(path, start):
-            return family.name
-    for family in families:
-        if set(family.TRAITS.identifying_options) & set(options):
-            return family.name
-    for family in families:
-        if path.name.lower().removesuffix(".gz").endswith(family.TRAITS.fallback_suffixes):
-            return family.name  # its reader reports what the file lacks
+    for reader in families:
+        if reader.recognises(path, start):
+            return reader.name
+    for reader in families:
+        if set(reader.TRAITS.identifying_options) & set(options):
+            return reader.name
+    for reader in families:
+        if path.name.lower().removesuffix(".gz").endswith(reader.TRAITS.fallback_suffixes):
+            return reader.name  # its reader reports what the file lacks
     raise not_recognised(path)
 
 
-def check_file(path: Path, kind: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check_file(path: Path, family: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every error and warning about a file, as read with these options."""
     chosen_options = options or {}
-    family = registry.family(family_of(path, kind, chosen_options))
-    refuse_unknown(chosen_options, names(family.OPTIONS), family.name)
-    takes_options = len(signature(family.check).parameters) > 1
+    reader = registry.family(family_of(path, family, chosen_options))
+    refuse_unknown(chosen_options, names(reader.OPTIONS), reader.name)
+    takes_options = len(signature(reader.check).parameters) > 1
     if chosen_options and not takes_options:
-        raise InputError(f"the family {family.name} checks its files without options: leave out -S")
+        raise InputError(f"the family {reader.name} checks its files without options: leave out -S")
     try:
-        return family.check(path, chosen_options) if takes_options else family.check(path)
+        return reader.check(path, chosen_options) if takes_options else reader.check(path)
     except SuiteError as error:
         return list(error.problems)
     except InputError as error:
@@ -267,11 +267,11 @@ class CheckReport:
     """How it was read and what it tests, in English, if its family has `read_back`."""
 
 
-def check_place(place: data.Place, kind: str | None, options: Mapping[str, str]) -> CheckReport:
+def check_place(place: data.Place, family: str | None, options: Mapping[str, str]) -> CheckReport:
     """Check a file or folder; without errors, also read it and count its items."""
     chosen_options = {**place.options, **options}
     try:
-        family = family_of(place.path, kind or _known_family(place), chosen_options)
+        family = family_of(place.path, family or _known_family(place), chosen_options)
         known_options = names(registry.family(family).OPTIONS)
         own_options = {name: value for name, value in chosen_options.items() if name in known_options}
         problems = check_file(place.path, family, own_options)
@@ -288,13 +288,13 @@ def check_place(place: data.Place, kind: str | None, options: Mapping[str, str])
     return CheckReport(problems, within, meaning)
 
 
-def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, options: Mapping[str, str]) -> None:
+def refuse_unknown_options(places: Iterable[data.Place], family: str | None, options: Mapping[str, str]) -> None:
     """UnknownOption for an option that no family of these files has."""
     options_by_family: dict[str, list[str]] = {}
     for place in places:
         with suppress(InputError):  # a file of no family, reported when it is read
-            family = family_of(place.path, kind or _known_family(place), options)
-            options_by_family[family] = names(registry.family(family).OPTIONS)
+            name = family_of(place.path, family or _known_family(place), options)
+            options_by_family[name] = names(registry.family(name).OPTIONS)
     if options_by_family:
         refuse_unknown(options, dict.fromkeys(chain(*options_by_family.values())), ", ".join(sorted(options_by_family)))
 
@@ -302,12 +302,12 @@ def refuse_unknown_options(places: Iterable[data.Place], kind: str | None, optio
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> ModelHandle:
     """Open a model by name: identified by its files and loaded on demand, or loaded now if that is impossible."""
     spec = model_spec(named, options) if isinstance(named, str) else named
-    return identify_model(spec) or ModelHandle.around(registry.backend(spec.kind).load(spec), spec)
+    return identify_model(spec) or ModelHandle.around(registry.backend(spec.backend).load(spec), spec)
 
 
 def identify_model(spec: ModelSpec) -> ModelHandle | None:
     """The model, identified by its files and not loaded; None if it has to be loaded to identify it."""
-    backend = registry.backend(spec.kind)
+    backend = registry.backend(spec.backend)
     spec.read(backend.OPTIONS)
     identity = backend.identify(spec)
     return None if identity is None else ModelHandle(identity, lambda: backend.load(spec), spec)
@@ -318,9 +318,9 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
 
     `device`, or the environment variable WUG_DEVICE, applies to backends that use one; `options` take precedence.
     """
-    kinds = registry.names("models")
+    backends = registry.names("models")
     outer, _, inner = text.partition(":")
-    if prompted := registry.traits(outer).prompts if outer in kinds else "":
+    if prompted := registry.traits(outer).prompts if outer in backends else "":
         text = f"{outer}:{inner.removeprefix(f'{prompted}:')}"
     name, mark, query = text.partition("?")
     called = None
@@ -333,26 +333,26 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
         raise UnknownName("built-in model", name, builtin)
     elif ":" not in name and not existing(name) and nearest(name, list(builtin)):
         raise UnknownName("model", name, builtin)
-    kind, _, bare = name.partition(":")
-    if kind in kinds and bare in builtin and not existing(bare):
-        text, called = f"{kind}:{builtin[bare]}{mark}{query}", name
+    backend_name, _, bare = name.partition(":")
+    if backend_name in backends and bare in builtin and not existing(bare):
+        text, called = f"{backend_name}:{builtin[bare]}{mark}{query}", name
     path = existing(text.partition("?")[0])
     if path and (path / "config.json").is_file():
-        text = f"{_kind_of(path)}:{text}"
+        text = f"{_backend_of_folder(path)}:{text}"
     elif path and path.is_file() and (of_file := registry.backend_with(lambda traits: path.suffix in traits.suffixes)):
         text = f"{of_file}:{text}"
     elif alias := registry.backend_with(lambda traits: text.startswith(traits.aliases)):
         text = f"{alias}:{text}"
-    spec = replace(parse(text, kinds, options), alias=called)
-    if not registry.traits(spec.kind).uses_device:
+    spec = replace(parse(text, backends, options), alias=called)
+    if not registry.traits(spec.backend).uses_device:
         return spec
     default, device_option = ({"device": name} if name else {} for name in (os.environ.get("WUG_DEVICE"), device))
     return replace(spec, options={**default, **spec.options, **device_option, **(options or {})})
 
 
-def _kind_of(folder: Path) -> str:
-    if kind := backend_for(read_object(folder / "config.json")):
-        return kind
+def _backend_of_folder(folder: Path) -> str:
+    if backend := backend_for(read_object(folder / "config.json")):
+        return backend
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
@@ -361,12 +361,12 @@ def _reader(place: data.Place) -> str | None:
     return place.family if registry.family_traits(place.family).reads_folders else None
 
 
-def _expand_folder(place: data.Place, kind: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:
+def _expand_folder(place: data.Place, family: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:
     """A file, or the files of a folder that families read."""
-    whole = kind is not None and registry.family_traits(kind).reads_folders
+    whole = family is not None and registry.family_traits(family).reads_folders
     if whole or not place.path.is_dir():
         return ResolvedSuites([place])
-    scanned = contents(place.path, kind, {**place.options, **(options or {})})
+    scanned = contents(place.path, family, {**place.options, **(options or {})})
     places = [replace(place, path=path, family=family) for path, family in scanned.readable]
     return ResolvedSuites(places, scanned.unread, scanned.ignored)
 
@@ -374,26 +374,26 @@ def _expand_folder(place: data.Place, kind: str | None, options: Mapping[str, st
 def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:
     """Open a model that the user has loaded; it has the id of its folder if it equals its files."""
     chosen_options = dict(options or {})
-    kind = _kind(model)
-    backend = registry.backend(kind)
+    backend_name = _backend_of_object(model)
+    backend = registry.backend(backend_name)
     # An unknown option is refused at once.
-    ModelSpec(kind, type(model).__name__, None, chosen_options).read(backend.OPTIONS)
-    adopted = adopt(kind, model, tokenizer, chosen_options)
+    ModelSpec(backend_name, type(model).__name__, None, chosen_options).read(backend.OPTIONS)
+    adopted = adopt(backend_name, model, tokenizer, chosen_options)
     assert backend.around is not None
     watched = WatchedModel(backend.around(adopted.loaded, adopted.spec), model)
     return ModelHandle.around(watched, adopted.spec if adopted.from_files else None)
 
 
-def _kind(model: Any) -> str:
+def _backend_of_object(model: Any) -> str:
     """The backend for a model object of transformers, by the name of its class."""
     name = type(model).__name__
     encoder_decoder = bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
-    kind = registry.backend_with(
+    backend = registry.backend_with(
         lambda traits: traits.auto_class is not None and name.endswith(traits.architectures)
     ) or registry.backend_with(lambda traits: encoder_decoder and traits.auto_class == "AutoModelForSeq2SeqLM")
-    if kind is None:
+    if backend is None:
         raise ModelError(
             f"{name} is not a language model that wug can evaluate. Load it with AutoModelForCausalLM, "
             "AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
         )
-    return kind
+    return backend

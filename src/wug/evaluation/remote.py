@@ -188,16 +188,16 @@ class _ForwardingCache(Cache):
 
 
 def _loaded_replica(spec: ModelSpec, folder: str) -> ModelHandle:
-    return _opened(spec.kind, spec.name, spec.revision, tuple(sorted(spec.options.items())), spec.alias, folder)
+    return _opened(spec.backend, spec.name, spec.revision, tuple(sorted(spec.options.items())), spec.alias, folder)
 
 
 @functools.lru_cache(maxsize=1)
 def _opened(
-    kind: str, name: str, revision: str | None, options: tuple[tuple[str, str], ...], alias: str | None, folder: str
+    backend: str, name: str, revision: str | None, options: tuple[tuple[str, str], ...], alias: str | None, folder: str
 ) -> ModelHandle:
     """Open a model and keep it in memory for the next chunk."""
     _enter(folder)
-    return open_model(ModelSpec(kind, name, revision, dict(options), alias))
+    return open_model(ModelSpec(backend, name, revision, dict(options), alias))
 
 
 def _description(handle: ModelHandle) -> ModelDescription:

@@ -116,7 +116,7 @@ def _expanded(model: str | Path | ModelSpec | ModelHandle) -> Sequence[Named | M
 def _spec(name: str, request: RunRequest) -> ModelSpec:
     """A model with the options of its name and of the request; unknown ones are refused."""
     spec = model_spec(name)
-    declared = registry.backend(spec.kind).OPTIONS
+    declared = registry.backend(spec.backend).OPTIONS
     known_options = options.names(declared)
     shared = {key: value for key, value in request.shared_model_options.items() if key in known_options}
     configured = replace(spec, options={**spec.options, **shared, **request.model_options})

@@ -74,8 +74,8 @@ def _seeded(models: Iterable[str], seeds: Iterable[int]) -> Iterable[str]:
 
 
 def _options_of(model: str) -> list[str]:
-    kind = model.partition(":")[0]
-    return declared.names(registry.backend(kind).OPTIONS) if kind in registry.names("models") else []
+    backend = model.partition(":")[0]
+    return declared.names(registry.backend(backend).OPTIONS) if backend in registry.names("models") else []
 
 
 def _is_list(kind: type) -> Callable[[Any], bool]:

@@ -68,7 +68,7 @@ class ExportedRun(NamedTuple):
         model = ModelId.parse(result.model)
         path, at, revision = model.name.rpartition("@")
         path, revision = (path, revision) if at else (model.name, self.run.revision or "")
-        if not model.kind or result.signature.get("imported"):
+        if not model.backend or result.signature.get("imported"):
             revision = revision or model.fingerprint
         above = Path((self.run.specification or "").partition(":")[2].partition("?")[0]).parent.name
         if not revision and above and CHECKPOINT.fullmatch(path):

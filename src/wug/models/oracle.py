@@ -13,7 +13,7 @@ from wug.models.spec import ModelSpec
 from wug.options import Option
 from wug.traits import Traits
 
-TRAITS = Traits(returns="text", shows_kind=True)
+TRAITS = Traits(returns="text", shows_backend=True)
 MISTAKES, READINGS = ("symbol", "early", "empty"), ("rule", "exception")
 OPTIONS = (
     Option("error", float, 0.0, "proportion of sources with a wrong output", least=0, most=1),

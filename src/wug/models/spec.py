@@ -19,7 +19,7 @@ from wug.options import Option, read
 class ModelSpec:
     """A model as the user named it."""
 
-    kind: str
+    backend: str
     name: str
     revision: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
@@ -27,16 +27,16 @@ class ModelSpec:
     """The name of a built-in model in messages, in place of its folder: `wug-causal`."""
 
     def __str__(self) -> str:
-        return self.alias or f"{self.kind}:{self.name}" + (f"@{self.revision}" if self.revision else "")
+        return self.alias or f"{self.backend}:{self.name}" + (f"@{self.revision}" if self.revision else "")
 
     @property
     def shown_name(self) -> str:
-        """The name without the kind."""
+        """The name without the backend."""
         return self.name if self.alias is None else self.alias.rpartition(":")[2]
 
     def read(self, declared: Iterable[Option]) -> dict[str, Any]:
         """The values of all options of the backend; an error for an unknown one."""
-        return read(declared, self.options, f"{self.kind} models")
+        return read(declared, self.options, f"{self.backend} models")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +53,19 @@ class Identity:
     """`sentence` for a model trained on single sentences, by the field of config.json."""
 
 
-def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None) -> ModelSpec:
+def parse(text: str, backends: list[str], options: Mapping[str, str] | None = None) -> ModelSpec:
     """Parse a model's name; `options` (of -M) override those in the name."""
-    kind, colon, rest = text.partition(":")
-    if not colon or not rest or kind not in kinds:
-        if colon and rest and kind.isidentifier():
-            raise UnknownName("kind of model", kind, kinds)
-        if not text.strip() or kind in kinds:
+    backend, colon, rest = text.partition(":")
+    if not colon or not rest or backend not in backends:
+        if colon and rest and backend.isidentifier():
+            raise UnknownName("kind of model", backend, backends)
+        if not text.strip() or backend in backends:
             raise InputError(f"model {text!r} has no name. Write it as kind:name, such as causal:gpt2")
         raise InputError(
             f"model {shortened(text)!r} has no kind. Write it as kind:name, such as causal:{shortened(text)}; "
-            f"kinds: {', '.join(kinds)}"
+            f"kinds: {', '.join(backends)}"
         )
-    traits = registry.traits(kind)
+    traits = registry.traits(backend)
     verbatim = traits.verbatim_names
     name, _, query = (rest, "", "") if verbatim else rest.partition("?")
     revision = ""
@@ -78,7 +78,7 @@ def parse(text: str, kinds: list[str], options: Mapping[str, str] | None = None)
     if len(name_options) < len(pairs):
         duplicate = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise InputError(f"model {shortened(text)!r}: {duplicate} is given twice")
-    return ModelSpec(kind, name, revision or None, {**name_options, **(options or {})})
+    return ModelSpec(backend, name, revision or None, {**name_options, **(options or {})})
 
 
 DTYPES = ("float32", "bfloat16", "float16", "auto")

@@ -324,7 +324,7 @@ def _options(suites: Sequence[SharedSuite], labels: Sequence[str]) -> list[str]:
             for number, side in suite.results.items()
             for stored in side
         ]
-        kinds = {ModelId.parse(each.get("model", "")).kind for _, each in fields}
+        kinds = {ModelId.parse(each.get("model", "")).backend for _, each in fields}
         compared = ("suite", "model", *registry.family_traits(suite.kind).compared_options)
         for key in dict.fromkeys(key for _, each in fields for key in each):
             values: dict[str, list[str]] = {}

@@ -258,7 +258,7 @@ def _open_scorer(model: Any) -> ModelHandle:
         model = open_model(model)
     handle: ModelHandle = model if isinstance(model, ModelHandle) else ModelHandle.around(model)
     if handle.returns != "scores":
-        remedy = registry.traits(ModelId.parse(handle.id).kind).to_score
+        remedy = registry.traits(ModelId.parse(handle.id).backend).to_score
         what = f"{handle.id} can only generate text, and surprisals need a model that scores it. {remedy}"
         raise ModelError(what.rstrip())
     return handle
@@ -357,7 +357,7 @@ class _Warnings:
                 "'text' for the whole text before it",
                 self._model,
             )
-        if self._reading.has_windows and not registry.traits(ModelId.parse(self._model).kind).windows:
+        if self._reading.has_windows and not registry.traits(ModelId.parse(self._model).backend).windows:
             log.warning("window and stride do not apply to %s, which reads each text in one pass", self._model)
         for notice, count in self._notices.items():
             log.warning("%s: %s of %s answers %s", self._model, f"{count:,}", f"{self._answers:,}", notice)

@@ -281,7 +281,7 @@ def _model_row(
     results: dict[str, list[Summary]] = {}
     for summary in sorted((summary for run in runs for summary in by_run[run.id]), key=lambda summary: summary.id):
         results.setdefault(summary.suite, []).append(summary)
-    return _RowSource(key, names[key], ModelId.parse(key).kind, tuple(runs), results)
+    return _RowSource(key, names[key], ModelId.parse(key).backend, tuple(runs), results)
 
 
 def _sweep_row(

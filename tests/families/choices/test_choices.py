@@ -236,7 +236,7 @@ def test_a_plain_table_may_have_a_column_for_each_option(tmp_path: Path, delimit
 def test_a_table_of_other_columns_is_read_as_the_user_says(tmp_path: Path) -> None:
     path = jsonl(tmp_path, {"ctx": "Ann", "endings": ["sat", "sit"], "label": 0, "topic": "posture", "n": "a"})
     options = {"context": "ctx", "options": "endings", "answer": "label", "answers_from": "0", "item": "n"}
-    suite = only(open_suites(str(path), {**options, "groups": "topic"}, kind="choices"))
+    suite = only(open_suites(str(path), {**options, "groups": "topic"}, family="choices"))
     [choice] = suite.items
     assert (choice.item, choice.right, choice.groups) == ("a", 0, {"topic": "posture"})
 

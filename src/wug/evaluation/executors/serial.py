@@ -45,5 +45,5 @@ def _prefetch(following: Sequence[ModelTask]) -> None:
     """Let the backend of the next model fetch its files in a background thread; errors are left to loading."""
     if not following or (spec := following[0].spec) is None:
         return
-    prefetch = registry.backend(spec.kind).prefetch
+    prefetch = registry.backend(spec.backend).prefetch
     threading.Thread(target=prefetch, args=(spec,), name="wug-prefetch", daemon=True).start()

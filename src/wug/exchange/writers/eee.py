@@ -92,9 +92,9 @@ def _model_info(result: Result, model: ModelName) -> Json:
     deployment = "externally_managed" if backend.TRAITS.remote else "self_deployed"
     dtype = fields.get("model", "").rpartition(",")[2] if "," in fields.get("model", "") else None
     details = {
-        "deployment_type": deployment if model.id.kind in registry.names("models") else "unknown",
+        "deployment_type": deployment if model.id.backend in registry.names("models") else "unknown",
         "model_availability": "open_weights" if backend.TRAITS.on_hub and model.id.name == model.path else "unknown",
-        "kind": model.id.kind,
+        "kind": model.id.backend,
         "fingerprint": model.id.fingerprint,
         "revision": model.revision,
         "dtype": dtype,

@@ -75,7 +75,7 @@ def _results(exported: ExportedRun, model: ModelName) -> Json:
     return {
         **document,
         "config": {
-            "model": model.id.kind,
+            "model": model.id.backend,
             "model_args": {**arguments, **({"revision": model.revision} if model.revision else {})},
             "model_revision": model.revision or "main",
             "model_sha": model.id.fingerprint,

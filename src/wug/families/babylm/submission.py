@@ -82,7 +82,7 @@ class _Part(NamedTuple):
     def of(cls, result: Result, model: ModelName, folder: Path) -> _Part:
         if any(key.startswith(("limit", "sample")) for key, _ in result.signature.fields):
             raise InputError(f"{result.suite} was run on a sample: a submission needs all items")
-        backend = "mlm" if registry.traits(model.id.kind).sees_right_context else model.id.kind
+        backend = "mlm" if registry.traits(model.id.backend).sees_right_context else model.id.backend
         return cls(result, folder / Path(model.name).stem, model.revision or "main", backend)
 
     @property

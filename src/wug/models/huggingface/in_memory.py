@@ -75,7 +75,9 @@ class WatchedModel:
         return attribute
 
 
-def adopt(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: Mapping[str, str]) -> Adopted:
+def adopt(
+    backend: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: Mapping[str, str]
+) -> Adopted:
     """Adopt a loaded model of transformers with its tokenizer (default: that of its files)."""
     for name in LOADING_OPTIONS:
         if name in options:
@@ -83,7 +85,7 @@ def adopt(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
     weights = list(chain(model.parameters(), model.buffers()))
     if any(tensor.is_meta for tensor in weights):
         raise ModelError(f"{type(model).__name__}: some of its weights are not in memory. Load it whole")
-    spec, source = _source(kind, model)
+    spec, source = _source(backend, model)
     reference = None if source is None else _from_files(source, model)
     if reference is not None and tokenizer is None:
         tokenizer = reference.tokenizer
@@ -99,15 +101,15 @@ def adopt(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
             )
     if tokenizer is None:
         raise InputError(f"{spec}: its files have no tokenizer. Give one: wug.open_model(model, tokenizer=…)")
-    if reference is not None and _same(kind, reference, model, tokenizer):
+    if reference is not None and _same(backend, reference, model, tokenizer):
         dtype = _dtype(model)
-        spec = ModelSpec(kind, spec.name, None, {**({} if dtype == "float32" else {"dtype": dtype}), **options})
+        spec = ModelSpec(backend, spec.name, None, {**({} if dtype == "float32" else {"dtype": dtype}), **options})
         name, fingerprint = reference.name, reference.fingerprint
     else:
-        spec, reference = ModelSpec(kind, spec.name, None, dict(options)), None
+        spec, reference = ModelSpec(backend, spec.name, None, dict(options)), None
         folder = existing(spec.name)
         name = folder.resolve().name if folder else spec.name
-        fingerprint = _digest(kind, model, tokenizer)
+        fingerprint = _digest(backend, model, tokenizer)
     # Weights are shared, all else is copied: settings such as no dropout do not affect the user's model.
     copied = copy.deepcopy(model, {id(tensor): tensor for tensor in weights}).eval()
     guard_embeddings(copied, tokenizer, spec)
@@ -115,21 +117,21 @@ def adopt(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
     return Adopted(loaded, spec, reference is not None, model)
 
 
-def _source(kind: str, model: PreTrainedModel) -> tuple[ModelSpec, ModelSpec | None]:
+def _source(backend: str, model: PreTrainedModel) -> tuple[ModelSpec, ModelSpec | None]:
     """The name of a model, and the files that it may have come from."""
     name = str(getattr(model.config, "_name_or_path", "") or "")
-    spec = ModelSpec(kind, name or type(model).__name__)
+    spec = ModelSpec(backend, name or type(model).__name__)
     if not name or _dtype(model) not in DTYPES:
         return spec, None
     if (folder := existing(name)) is not None:
         return spec, spec if (folder / "config.json").is_file() else None
     # transformers does not keep the revision; the weights are compared below.
     commit = commit_of(spec)
-    return spec, None if commit is None else ModelSpec(kind, name, commit)
+    return spec, None if commit is None else ModelSpec(backend, name, commit)
 
 
 def _from_files(source: ModelSpec, model: PreTrainedModel) -> loading.HubModel | None:
-    auto_class = registry.traits(source.kind).auto_class
+    auto_class = registry.traits(source.backend).auto_class
     assert auto_class is not None
     try:
         return loading.load(source, auto_class, Loading(_dtype(model), "cpu"))
@@ -138,11 +140,13 @@ def _from_files(source: ModelSpec, model: PreTrainedModel) -> loading.HubModel |
         return None
 
 
-def _same(kind: str, reference: loading.HubModel, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
+def _same(
+    backend: str, reference: loading.HubModel, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> bool:
     """Whether a model equals that of its files, to the last weight."""
     import torch
 
-    if type(reference.model) is not type(model) or _settings(kind, reference.model) != _settings(kind, model):
+    if type(reference.model) is not type(model) or _settings(backend, reference.model) != _settings(backend, model):
         return False
     if _tokenizer_content(reference.tokenizer) != _tokenizer_content(tokenizer):
         return False
@@ -152,7 +156,7 @@ def _same(kind: str, reference: loading.HubModel, model: PreTrainedModel, tokeni
     )
 
 
-def _digest(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
+def _digest(backend: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
     import torch
 
     tensors = sorted(model.state_dict().items())
@@ -170,16 +174,16 @@ def _digest(kind: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBas
             staging.put(buffer)
         return tensor_digest.digest()
 
-    digest = hashlib.sha256(json.dumps([_settings(kind, model), _tokenizer_content(tokenizer)]).encode())
+    digest = hashlib.sha256(json.dumps([_settings(backend, model), _tokenizer_content(tokenizer)]).encode())
     with ThreadPoolExecutor(HASHING_THREADS) as pool:  # copying and hashing release the lock of the interpreter
         for (name, tensor), content in zip(tensors, pool.map(hashed, (tensor for _, tensor in tensors)), strict=True):
             digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode() + content)
     return digest.hexdigest()[:12]
 
 
-def _settings(kind: str, model: PreTrainedModel) -> str:
+def _settings(backend: str, model: PreTrainedModel) -> str:
     configurations = [model.config.to_dict()]
-    if registry.traits(kind).returns == "text" and model.generation_config is not None:
+    if registry.traits(backend).returns == "text" and model.generation_config is not None:
         configurations.append(model.generation_config.to_dict())
     relevant = [{key: config[key] for key in config if key not in IGNORED_SETTINGS} for config in configurations]
     return json.dumps(relevant, sort_keys=True, default=str)

@@ -167,7 +167,7 @@ def _settings(spec: ModelSpec, loading: Loading, files: ModelFiles) -> dict[str,
 def _transformers(spec: ModelSpec) -> Any:
     """The package transformers, which reports nothing."""
     silence_loggers()
-    with needs_extra(f"a {spec.kind} model", "hf"), warnings.catch_warnings():
+    with needs_extra(f"a {spec.backend} model", "hf"), warnings.catch_warnings():
         # About progress bars, in a notebook without widgets.
         warnings.filterwarnings("ignore", message="IProgress not found")
         import torch  # noqa: F401
@@ -295,7 +295,7 @@ def _require_weights(info: Mapping[str, Any], spec: ModelSpec) -> None:
         names = ", ".join(sorted(info["missing_keys"])[:3])
         raise ModelError(
             f"{spec}: {len(info['missing_keys'])} weights are not in the checkpoint (such as {names}) and would be "
-            f"random. It is probably not a {spec.kind} model"
+            f"random. It is probably not a {spec.backend} model"
         )
 
 

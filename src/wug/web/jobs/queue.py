@@ -303,7 +303,7 @@ def scoring_models(models: Sequence[str]) -> list[str]:
 def _returns(name: str) -> str:
     """What a model returns: `scores`, `text`, or "" if its name is not valid."""
     try:
-        return registry.traits(model_spec(name).kind).returns
+        return registry.traits(model_spec(name).backend).returns
     except WugError:  # reported when the model is opened
         return ""
 

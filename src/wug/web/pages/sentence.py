@@ -247,7 +247,7 @@ def _matching_model(site: Site, id: str) -> tuple[str, ...]:
     """The model of this page with a model id from a result, else the first that can score sentences."""
     scorers = scoring_models(site.models)
     model_id = ModelId.parse(id)
-    matches = [name for name in scorers if id and _result_name(name) == (model_id.kind, model_id.name)]
+    matches = [name for name in scorers if id and _result_name(name) == (model_id.backend, model_id.name)]
     return tuple(matches[:1] or scorers[:1])
 
 
@@ -257,7 +257,7 @@ def _result_name(name: str) -> tuple[str, str] | None:
         spec = model_spec(name)
     except WugError:
         return None
-    return spec.kind, Path(spec.name).name if Path(spec.name).exists() else spec.name
+    return spec.backend, Path(spec.name).name if Path(spec.name).exists() else spec.name
 
 
 def _panel(job: Job) -> ModelPanel:
