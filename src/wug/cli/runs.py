@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,6 +39,20 @@ def command() -> None:
     """
 
 
+def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """A subcommand with the option --store, whose function takes the open store and the other options."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        @functools.wraps(function)
+        def run(*, store_path: Path | None, **values: Any) -> None:
+            with _store(store_path) as store:
+                function(store, **values)
+
+        return common.with_options(common.STORE)(command.command(name)(run))
+
+    return decorate
+
+
 @common.with_options(common.STORE, common.TABLE_FORMAT)
 @command.command("list")
 @click.option("--removed", is_flag=True, help="List removed runs instead.")
@@ -58,11 +73,10 @@ def list_(removed: bool, store_path: Path | None, form: str) -> None:
 command.add_command(show.command, "show")
 
 
-@common.with_options(common.STORE)
-@command.command("rename")
+@_subcommand("rename")
 @click.argument("run")
 @click.argument("name")
-def rename(run: str, name: str, store_path: Path | None) -> None:
+def rename(store: Store, run: str, name: str) -> None:
     """Give a run a name, or remove its name with "".
 
     \b
@@ -70,18 +84,16 @@ def rename(run: str, name: str, store_path: Path | None) -> None:
     """
     from wug.results import run_admin, run_names
 
-    with _store(store_path) as store:
-        stored_run = run_names.find(store.reader, run)
-        new_name = run_admin.rename(store, stored_run, name)
+    stored_run = run_names.find(store.reader, run)
+    new_name = run_admin.rename(store, stored_run, name)
     state = "has no name" if new_name is None else f"is called {new_name}"
     common.say(f"run {stored_run.id} {state} now")
 
 
-@common.with_options(common.STORE)
-@command.command("note")
+@_subcommand("note")
 @click.argument("run")
 @click.argument("text")
-def note(run: str, text: str, store_path: Path | None) -> None:
+def note(store: Store, run: str, text: str) -> None:
     """Add a note to a run, or remove its note with "".
 
     \b
@@ -89,17 +101,15 @@ def note(run: str, text: str, store_path: Path | None) -> None:
     """
     from wug.results import run_admin, run_names
 
-    with _store(store_path) as store:
-        stored_run = run_names.find(store.reader, run)
-        new_note = run_admin.annotate(store, stored_run, text)
+    stored_run = run_names.find(store.reader, run)
+    new_note = run_admin.annotate(store, stored_run, text)
     common.say(f"run {stored_run.id} has {'no' if new_note is None else 'this'} note now")
 
 
-@common.with_options(common.STORE)
-@command.command("rm")
+@_subcommand("rm")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--force", is_flag=True, help="Also remove runs that seem to be running, such as on a lost machine.")
-def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
+def rm(store: Store, runs: tuple[str, ...], force: bool) -> None:
     """Remove runs from every list and page; `wug runs undo` restores them.
 
     \b
@@ -107,16 +117,14 @@ def rm(runs: tuple[str, ...], force: bool, store_path: Path | None) -> None:
     """
     from wug.results import run_admin
 
-    with _store(store_path) as store:
-        selected_runs = _select(store, runs)
-        run_admin.remove(store, selected_runs, force=force)
+    selected_runs = _select(store, runs)
+    run_admin.remove(store, selected_runs, force=force)
     common.say(f"removed {_names_of_runs(runs, selected_runs)}. To restore: wug runs undo")
 
 
-@common.with_options(common.STORE)
-@command.command("undo")
+@_subcommand("undo")
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
-def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
+def undo(store: Store, runs: tuple[str, ...]) -> None:
     """Restore removed runs: those that you name, or those that were removed last.
 
     \b
@@ -124,18 +132,16 @@ def undo(runs: tuple[str, ...], store_path: Path | None) -> None:
     """
     from wug.results import run_admin
 
-    with _store(store_path) as store:
-        selected_runs = _select(store, runs, removed=True) if runs else run_admin.last_removed(store.reader)
-        if not selected_runs:
-            common.say("no run was removed")
-            return
-        run_admin.restore(store, selected_runs)
+    selected_runs = _select(store, runs, removed=True) if runs else run_admin.last_removed(store.reader)
+    if not selected_runs:
+        common.say("no run was removed")
+        return
+    run_admin.restore(store, selected_runs)
     common.say(f"restored {_names_of_runs(runs, selected_runs)}")
 
 
-@common.with_options(common.STORE)
-@command.command("purge")
-def purge(store_path: Path | None) -> None:
+@_subcommand("purge")
+def purge(store: Store) -> None:
     """Delete removed runs for good, with their results.
 
     \b
@@ -143,32 +149,28 @@ def purge(store_path: Path | None) -> None:
     """
     from wug.results import run_admin
 
-    with _store(store_path) as store:
-        count = run_admin.purge(store)
+    count = run_admin.purge(store)
     common.say(f"{plural(count, 'removed run')} deleted for good" if count else "no run was removed")
 
 
-@common.with_options(common.STORE)
-@command.command("path")
+@_subcommand("path")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-def path(runs: tuple[str, ...], store_path: Path | None) -> None:
+def path(store: Store, runs: tuple[str, ...]) -> None:
     """Print the Parquet files with the outcomes of runs, for other programs.
 
     \b
     wug runs path last
     """
-    with _store(store_path) as store:
-        results = [result for run in _select(store, runs) for result in store.reader.stored(run.id)]
-        files = [store.reader.outcome_file(result.id) for result in results]
+    results = [result for run in _select(store, runs) for result in store.reader.stored(run.id)]
+    files = [store.reader.outcome_file(result.id) for result in results]
     for file in dict.fromkeys(file.path for file in files if file.path is not None):
         printing.emit(str(file))
 
 
-@common.with_options(common.STORE)
-@command.command("share")
+@_subcommand("share")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("-o", "--output", type=OUTPUT_FILE, required=True, help="The zip file to write.")
-def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
+def share(store: Store, runs: tuple[str, ...], output: Path) -> None:
     """Write runs with their results and outcomes to one file, for `wug runs add` on another machine.
 
     \b
@@ -176,19 +178,17 @@ def share(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
     """
     from wug.results.bundles import write_bundle
 
-    with _store(store_path) as store:
-        selected_runs = _select(store, runs)
-        unfinished_run = next((run for run in selected_runs if run.status != "complete"), None)
-        if unfinished_run is not None:
-            raise InputError(f"run {unfinished_run.id} is {unfinished_run.status}: only complete runs can be shared")
-        write_bundle(store.reader, selected_runs, output)
+    selected_runs = _select(store, runs)
+    unfinished_run = next((run for run in selected_runs if run.status != "complete"), None)
+    if unfinished_run is not None:
+        raise InputError(f"run {unfinished_run.id} is {unfinished_run.status}: only complete runs can be shared")
+    write_bundle(store.reader, selected_runs, output)
     common.say(f"wrote {_numbers_of_runs(selected_runs)} to {output}")
 
 
-@common.with_options(common.STORE)
-@command.command("add")
+@_subcommand("add")
 @click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def add(bundle: Path, store_path: Path | None) -> None:
+def add(store: Store, bundle: Path) -> None:
     """Add the runs of a file that `wug runs share` wrote; skip those already in the store.
 
     \b
@@ -196,9 +196,8 @@ def add(bundle: Path, store_path: Path | None) -> None:
     """
     from wug.results.bundles import add_bundle
 
-    with _store(store_path) as store:
-        numbers, skip_count = add_bundle(store, bundle)
-        runs = [store.run(number) for number in numbers]
+    numbers, skip_count = add_bundle(store, bundle)
+    runs = [store.run(number) for number in numbers]
     left_out = (
         f"; {skip_count:,} left out, since the store has {'it' if skip_count == 1 else 'them'}" if skip_count else ""
     )

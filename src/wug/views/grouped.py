@@ -119,10 +119,15 @@ def dots(
     `row` names the rows, `series` the dots in a row.
     """
     has_groups = any(p.group for p in points)
-    names = list(dict.fromkeys((p.group, p.row) for p in points))
-    charted_rows, tabulated_rows = set(names[:MAX_CHART_ROWS]), set(names[:MAX_TABLE_ROWS])
-    limit_note = f" The chart has the first {MAX_CHART_ROWS} of {len(names):,}." if len(names) > MAX_CHART_ROWS else ""
-    limit_note += f" The table has the first {MAX_TABLE_ROWS:,}." if len(names) > MAX_TABLE_ROWS else ""
+    rows = list(dict.fromkeys((p.group, p.row) for p in points))
+    charted_rows, tabulated_rows = set(rows[:MAX_CHART_ROWS]), set(rows[:MAX_TABLE_ROWS])
+    limit_note = f" The chart has the first {MAX_CHART_ROWS} of {len(rows):,}." if len(rows) > MAX_CHART_ROWS else ""
+    limit_note += f" The table has the first {MAX_TABLE_ROWS:,}." if len(rows) > MAX_TABLE_ROWS else ""
+    names = (*(["group"] if has_groups else []), row, *([series] if series else []))
+
+    def cells(p: charts.Point) -> tuple[str, ...]:
+        return (*([p.group] if has_groups else []), p.row, *([p.series] if series else []))
+
     return Figure(
         id=id,
         draw=partial(
@@ -135,21 +140,9 @@ def dots(
         ),
         title=title,
         note=f"{note}{limit_note}".strip(),
-        columns=(*(["group"] if has_groups else []), row, *([series] if series else []), value, "interval", "n"),
-        rows=tuple(
-            (*([p.group] if has_groups else []), p.row, *([p.series] if series else []), *value_cells(p, share))
-            for p in points
-            if (p.group, p.row) in tabulated_rows
-        ),
-        records=tuple(
-            {
-                **({"group": p.group} if has_groups else {}),
-                row: p.row,
-                **({series: p.series} if series else {}),
-                **_record(p, value),
-            }
-            for p in points
-        ),
+        columns=(*names, value, "interval", "n"),
+        rows=tuple((*cells(p), *value_cells(p, share)) for p in points if (p.group, p.row) in tabulated_rows),
+        records=tuple({**dict(zip(names, cells(p), strict=True)), **_record(p, value)} for p in points),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 from wug import registry
 from wug.errors import InputError, UnknownName
-from wug.formatting import format_estimate
+from wug.formatting import format_estimate, headline_estimate
 from wug.identity import OVERALL, Group
 from wug.labels import short_names
 from wug.outcomes import DATA, Estimate, Result
@@ -112,31 +112,27 @@ def wide_table(results: Sequence[Result], labels: Mapping[str, str] | None = Non
             raise UnknownName("model", name, {*names, *names.values()})
     suites = list(dict.fromkeys(result.suite for result in results))
     by_cell = {(result.model, result.suite): result for result in results if result.headline is not None}
-    rows: list[list[str]] = []
-    values: list[list[object]] = []
-    bold = set()
-    for model, short_name in names.items():
-        label = labels.get(model, labels.get(short_name, short_name))
-        rows.append([label])
-        values.append([label])
-        for suite in suites:
-            result = by_cell.get((model, suite))
-            estimate = result.headline if result else None
-            rows[-1].append(cells(result, estimate)[0] if result and estimate else "")
-            values[-1].append(estimate.value if estimate else None)
-    for column, suite in enumerate(suites, 1):
-        numbers = [(value, line) for line, row in enumerate(values) if isinstance(value := row[column], float | int)]
-        metrics = {
-            result.metric(result.headline.metric)
-            for (_, name), result in by_cell.items()
-            if name == suite and result.headline is not None
-        }
-        if len(numbers) > 1 and len(metrics) == 1 and (better := metrics.pop().better) != "neither":
-            best = (max if better == "higher" else min)(value for value, _ in numbers)
-            bold |= {(line, column) for value, line in numbers if value == best}
+    columns = [[by_cell.get((model, suite)) for model in names] for suite in suites]
+    model_labels = [labels.get(model, labels.get(short_name, short_name)) for model, short_name in names.items()]
+    bold = {(line, column) for column, column_results in enumerate(columns, 1) for line in _best(column_results)}
+    headlines = [list(map(headline_estimate, column)) for column in columns]
+    texts = [["" if estimate is None else estimate.text for estimate in column] for column in headlines]
+    values = [[None if estimate is None else estimate.value for estimate in column] for column in headlines]
     head = ["model", *suites]
+    rows = list(zip(model_labels, *texts, strict=True))
     formatted = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
-    return RowTable(head, values, {"model": str, **dict.fromkeys(suites, float)}, display=Display([formatted]))
+    kinds: dict[str, Kind] = {"model": str, **dict.fromkeys(suites, float)}
+    return RowTable(head, list(zip(model_labels, *values, strict=True)), kinds, display=Display([formatted]))
+
+
+def _best(results: Sequence[Result | None]) -> list[int]:
+    """The positions of the best of several results with the same metric; empty if no value is better than another."""
+    headlines = {line: (r, r.headline) for line, r in enumerate(results) if r is not None and r.headline is not None}
+    metrics = {result.metric(estimate.metric) for result, estimate in headlines.values()}
+    if len(headlines) < 2 or len(metrics) > 1 or (better := metrics.pop().better) == "neither":
+        return []
+    best = (max if better == "higher" else min)(estimate.value for _, estimate in headlines.values())
+    return [line for line, (_, estimate) in headlines.items() if estimate.value == best]
 
 
 def cells(result: Result, estimate: Estimate) -> tuple[str, str]:

@@ -76,13 +76,6 @@ class ComparisonSide(NamedTuple):
         return list(self.runs[-1:] if self.is_sweep else self.runs)
 
 
-class SideChoice(NamedTuple):
-    """An entry in the list of sides."""
-
-    value: str
-    label: str
-
-
 class PoolingLink(NamedTuple):
     """A link that pools the seeds of a model, or separates them again."""
 
@@ -110,27 +103,27 @@ class ComparisonOptions:
         return sorted({suite for run_suites in self._suites.values() for suite in run_suites})
 
     @property
-    def choices(self) -> dict[str, list[SideChoice]]:
-        """Choices under their headings: pooled runs first, then model by model."""
+    def choices(self) -> dict[str, list[tuple[str, str]]]:
+        """Values and labels of choices under their headings: pooled runs first, then model by model."""
         runs_with_suite = [run for run in self._runs if self._has_suite(run)]
         pooled_choices = [
-            SideChoice(_joined_ids(runs), f"{name}, {len(runs)} seeds ({_describe(runs)})")
+            (_joined_ids(runs), f"{name}, {len(runs)} seeds ({_describe(runs)})")
             for name, runs in self._seeds(runs_with_suite).items()
         ]
         pooled_choices += [
-            SideChoice(f"sweep:{id}", f"{name}, {len(self._sweep_runs(id))} models")
+            (f"sweep:{id}", f"{name}, {len(self._sweep_runs(id))} models")
             for id, name in self._sweeps.items()
             if any(self._has_suite(self._by_id[run]) for run in self._sweep_runs(id))
         ]
         counts = Counter(run.model for run in runs_with_suite if run in self._model_runs(run.model))
         pooled_choices += [
-            SideChoice(f"model:{model}", f"{self._names[model]}, newest of {count} runs on each suite")
+            (f"model:{model}", f"{self._names[model]}, newest of {count} runs on each suite")
             for model, count in counts.items()
             if count > 1
         ]
-        groups: dict[str, list[SideChoice]] = {"several runs together": pooled_choices} if pooled_choices else {}
+        groups: dict[str, list[tuple[str, str]]] = {"several runs together": pooled_choices} if pooled_choices else {}
         for run in [run for run in runs_with_suite if run.sweep not in self._sweeps][:MAX_RUN_CHOICES]:
-            groups.setdefault(self._names[run.model], []).append(SideChoice(str(run.id), self._label(run)))
+            groups.setdefault(self._names[run.model], []).append((str(run.id), self._label(run)))
         return groups
 
     def sides(self, query: QueryParams) -> list[ComparisonSide]:
