@@ -141,15 +141,11 @@ def mentions(outcome: Outcome, text: str) -> bool:
 
 
 def _texts(detail: Any) -> Iterator[str]:
-    waiting = [detail]
-    while waiting:
-        match waiting.pop():
-            case str(text):
-                yield text
-            case Mapping() as fields:
-                waiting.extend(fields.values())
-            case list() | tuple() as parts:
-                waiting.extend(parts)
+    if isinstance(detail, str):
+        yield detail
+    elif isinstance(detail, Mapping | list | tuple):
+        for part in detail.values() if isinstance(detail, Mapping) else detail:
+            yield from _texts(part)
 
 
 def _word(outcome: Outcome) -> str:

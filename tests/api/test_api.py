@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import sample_results
-import tiny
 import wug
 from command_line import run_python
+from fake_suites import AGREEMENT_PAIRS
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, UnknownOption
 from wug.traits import Traits
@@ -38,26 +38,11 @@ SUITE = {
         for number, noun in enumerate(["the boy", "the girl", "a guard"], start=1)
     ],
 }
-PAIRS = [
-    {"sentence_good": "the boy swims .", "sentence_bad": "the boy swim ."},
-    {"sentence_good": "the authors swim .", "sentence_bad": "the authors swims ."},
-]
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two models that differ in their weights."""
-    return [tiny.save_causal(tmp_path_factory.mktemp(f"model{seed}"), seed=seed) for seed in (0, 1)]
-
-
-@pytest.fixture(scope="module")
-def model(folders: list[Path]) -> wug.Model:
-    return wug.open_model(folders[0])
 
 
 @pytest.fixture(scope="module")
 def results(folders: list[Path]) -> wug.Results:
-    return wug.run([wug.read_suite(SUITE), wug.read_suite(PAIRS, name="pairs")], folders)
+    return wug.run([wug.read_suite(SUITE), wug.read_suite(AGREEMENT_PAIRS, name="pairs")], folders)
 
 
 def in_new_process(code: str) -> str:
@@ -210,7 +195,7 @@ def test_an_object_of_the_users_own_class_may_be_asked() -> None:
         def score(self, requests: Any) -> list[wug.Scored]:
             return [wug.Scored(r.text, (0,), (len(r.text),), (-float(len(r.text)),)) for r in requests]
 
-    (result,) = wug.run(wug.read_suite(PAIRS), Longest())
+    (result,) = wug.run(wug.read_suite(AGREEMENT_PAIRS), Longest())
     assert result.headline is not None
     assert (result.model, result.headline.value) == ("own/longest@1", 0.5)
 
@@ -354,7 +339,7 @@ def test_models_are_compared_as_runs_in_a_store_are(results: wug.Results, folder
     from wug.results.store import Store
 
     found = wug.compare(results)
-    suites = [wug.read_suite(SUITE), wug.read_suite(PAIRS, name="pairs")]
+    suites = [wug.read_suite(SUITE), wug.read_suite(AGREEMENT_PAIRS, name="pairs")]
     kept = wug.run(suites, folders, store=tmp_path / "store")
     assert found.contrasts == compare(Store(tmp_path / "store"), [[number] for number in kept.runs]).contrasts
     assert len(found) == len(found.to_pandas()) == len(found.to_polars()) == found.to_arrow().num_rows
@@ -365,7 +350,7 @@ def test_models_are_compared_as_runs_in_a_store_are(results: wug.Results, folder
 
 
 def test_results_are_compared_by_an_option_or_by_a_function(folders: list[Path]) -> None:
-    suite = wug.read_suite(PAIRS)
+    suite = wug.read_suite(AGREEMENT_PAIRS)
     marked, bare = (wug.run(suite, wug.open_model(folders[0], bos=bos)) for bos in (True, False))
     with pytest.raises(InputError, match=r"two results of suite on one side.*by='bos'"):
         wug.compare([*marked, *bare])
@@ -404,7 +389,7 @@ def test_a_report_compares_its_models(results: wug.Results, tmp_path: Path) -> N
     ("source", "name", "items"),
     [
         (SUITE, "agreement", 3),
-        (PAIRS, "given", 2),
+        (AGREEMENT_PAIRS, "given", 2),
         ('{"sentence_good": "a b", "sentence_bad": "a c"}\n{"sentence_good": "b", "sentence_bad": "c"}\n', "given", 2),
         ("pattern\tsent\tsent_alt\nplain\ta b\ta c\n", "given", 1),
         ("item_number,condition_name,region_number,content\n1,a,1,the boy\n1,b,1,the boys\n", "given", 1),
@@ -416,7 +401,7 @@ def test_a_suite_is_read_from_what_a_file_would_hold(source: Any, name: str, ite
 
 
 def test_suites_are_short_at_a_prompt() -> None:
-    assert repr(wug.read_suite(PAIRS)) == "<Suite suite · pairs · 2 items>"
+    assert repr(wug.read_suite(AGREEMENT_PAIRS)) == "<Suite suite · pairs · 2 items>"
     for name in ("wug_syntaxgym", "wug_pairs", "wug_cogs", "wug_pcfgset", "wug_choices"):
         for suite in wug.open_suites(name):
             assert repr(suite) == f"<Suite {suite.name} · {name.removeprefix('wug_')} · {len(suite):,} items>"

@@ -11,30 +11,16 @@ from typing import Any
 
 import pytest
 
-import tiny
 import wug
+from fake_suites import AGREEMENT_PAIRS
 from wug.arguments import in_python
 
-PAIRS = [
-    {"sentence_good": "the boy swims .", "sentence_bad": "the boy swim ."},
-    {"sentence_good": "the authors swim .", "sentence_bad": "the authors swims ."},
-]
 TABLE = "good_one,bad_one\nthe boy swims,the boy swim\n"
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return [tiny.save_causal(tmp_path_factory.mktemp(f"model{seed}"), seed=seed) for seed in (0, 1)]
-
-
-@pytest.fixture(scope="module")
-def model(folders: list[Path]) -> wug.Model:
-    return wug.open_model(folders[0])
-
-
-@pytest.fixture(scope="module")
 def suite() -> wug.Suite:
-    return wug.read_suite(PAIRS, "pairs")
+    return wug.read_suite(AGREEMENT_PAIRS, "pairs")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +84,7 @@ def test_running_refuses_what_it_cannot_mean(suite: wug.Suite, model: wug.Model)
     refuse(lambda: wug.run(), "wug.run() needs suites")  # type: ignore[call-arg]
     refuse(lambda: wug.run(suite, 5), "5 is not a model")  # type: ignore[arg-type]
     refuse(lambda: wug.run(suite, []), "there is no model")
-    refuse(lambda: wug.run(PAIRS, model), "wug.read_suite(…)")  # type: ignore[arg-type]
+    refuse(lambda: wug.run(AGREEMENT_PAIRS, model), "wug.read_suite(…)")  # type: ignore[arg-type]
     refuse(lambda: wug.run("", model), "the name of a suite is empty")
     refuse(lambda: wug.run(suite, model, store=5), "store=5: write a path")  # type: ignore[arg-type]
     refuse(lambda: wug.run(suite, model, cache=5), "cache=5: write a path")  # type: ignore[arg-type]
@@ -116,7 +102,7 @@ def test_options_of_a_suite_that_is_open_are_not_ignored(suite: wug.Suite, model
 
 
 def test_suites_that_differ_in_an_option_alone_are_both_run(model: wug.Model) -> None:
-    one, other = (wug.read_suite(PAIRS, "pairs", normalise=how) for how in ("none", "token"))
+    one, other = (wug.read_suite(AGREEMENT_PAIRS, "pairs", normalise=how) for how in ("none", "token"))
     found = wug.run([one, other, one], model)
     assert [result.signature.get("normalise") for result in found] == ["none", "token"]
 
@@ -196,9 +182,9 @@ def test_reading_a_suite_refuses_what_is_none(suite: wug.Suite) -> None:
     refuse(lambda: wug.read_suite(None), "NoneType is not a suite")  # type: ignore[arg-type]
     refuse(lambda: wug.read_suite(suite), "pairs is already a suite")  # type: ignore[arg-type]
     refuse(lambda: wug.read_suite(""), "the name of a suite is empty")
-    refuse(lambda: wug.read_suite(PAIRS, name=5), "name=5: write text")  # type: ignore[arg-type]
-    refuse(lambda: wug.read_suite(PAIRS, name="a/b"), "name='a/b': write a valid file name, without /")
-    refuse(lambda: wug.read_suite(PAIRS, name=""), "name=''")
+    refuse(lambda: wug.read_suite(AGREEMENT_PAIRS, name=5), "name=5: write text")  # type: ignore[arg-type]
+    refuse(lambda: wug.read_suite(AGREEMENT_PAIRS, name="a/b"), "name='a/b': write a valid file name, without /")
+    refuse(lambda: wug.read_suite(AGREEMENT_PAIRS, name=""), "name=''")
     refuse(lambda: suite.sample(0), "0 items: write a whole number, 1 or more")
     refuse(lambda: wug.open_suites("wug_coord", "wug_npi"), "a dictionary of options")  # type: ignore[arg-type]
 

@@ -60,21 +60,21 @@ def test_a_word_that_fits_no_run_or_several_is_refused(reader: RunReader, word: 
         find(reader, word)
 
 
-def test_an_exact_name_comes_before_longer_ones(reader: RunReader) -> None:
+def change_run(reader: RunReader, change: str) -> None:
     store = Store(reader.path)
     with store._transaction():
-        store._db.execute("UPDATE runs SET name = 'base' WHERE id = 4")
+        store._db.execute(f"UPDATE runs SET {change} WHERE id = 4")
         store._update_checksum(4)
     store.close()
+
+
+def test_an_exact_name_comes_before_longer_ones(reader: RunReader) -> None:
+    change_run(reader, "name = 'base'")
     assert find(reader, "base").id == 4
 
 
 def test_a_removed_run_is_found_only_where_removed_ones_are_asked_for(reader: RunReader) -> None:
-    store = Store(reader.path)
-    with store._transaction():
-        store._db.execute("UPDATE runs SET removed = '2026-01-01' WHERE id = 4")
-        store._update_checksum(4)
-    store.close()
+    change_run(reader, "removed = '2026-01-01'")
     assert find(reader, "last").id == 3
     with pytest.raises(StoreError, match="run 4 was removed; wug runs undo 4 restores it"):
         find(reader, "4")

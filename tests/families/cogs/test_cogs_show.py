@@ -62,16 +62,6 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return scored(tmp_path_factory.mktemp("cogs"))
 
 
-@pytest.fixture(scope="module")
-def page(result: Result) -> str:
-    return render([ReportedResult(result, run=7)])
-
-
-@pytest.fixture(scope="module")
-def seen(page: str) -> Seen:
-    return read(page)
-
-
 def parts(result: Result) -> list[ViewPart]:
     return list(computed_parts(parts_of(result, table_of(result.outcomes))))
 

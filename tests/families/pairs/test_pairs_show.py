@@ -59,16 +59,6 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return blimp(tmp_path_factory.mktemp("pairs"))
 
 
-@pytest.fixture(scope="module")
-def page(result: Result) -> str:
-    return render([ReportedResult(result, run=7)])
-
-
-@pytest.fixture(scope="module")
-def seen(page: str) -> Seen:
-    return read(page)
-
-
 Kind = TypeVar("Kind", bound=ViewPart)
 
 

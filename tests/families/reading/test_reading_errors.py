@@ -29,24 +29,24 @@ def said(tmp_path: Path, rows: list[dict[str, Any]], *more: object) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "near"),
+    ("options", "value", "near"),
     [
-        ("--measure", "rtt", "rt"),
-        ("--baseline", "lenght", "length"),
-        ("--predictors", "surb", "surp"),
-        ("--where", "storry = s1", "story"),
-        ("--text", "stori", "story"),
-        ("--cluster", "stori", "story"),
-        ("--split", "by:stori", "story"),
+        (["--measure"], "rtt", "rt"),
+        (["--baseline"], "lenght", "length"),
+        (["--predictors"], "surb", "surp"),
+        (["--where"], "storry = s1", "story"),
+        (["--text", "--cluster"], "stori", "story"),
+        (["--split"], "by:stori", "story"),
     ],
 )
 def test_an_unknown_column_has_the_nearest_name(
-    tmp_path: Path, rows: list[dict[str, Any]], option: str, value: str, near: str
+    tmp_path: Path, rows: list[dict[str, Any]], options: list[str], value: str, near: str
 ) -> None:
-    given = dict(zip([*BASE, *KEYS][::2], [*BASE, *KEYS][1::2], strict=True)) | {option: value}
     table = write(tmp_path / "spr.csv", rows)
-    found = command("reading", table, *(part for pair in given.items() for part in pair))
-    refused(found, "spr.csv", value.partition(" ")[0].removeprefix("by:"), f"Did you mean {near!r}?")
+    for option in options:
+        given = dict(zip([*BASE, *KEYS][::2], [*BASE, *KEYS][1::2], strict=True)) | {option: value}
+        found = command("reading", table, *(part for pair in given.items() for part in pair))
+        refused(found, "spr.csv", value.partition(" ")[0].removeprefix("by:"), f"Did you mean {near!r}?")
 
 
 def test_a_frequency_that_is_not_there_says_how_to_make_it(tmp_path: Path, rows: list[dict[str, Any]]) -> None:

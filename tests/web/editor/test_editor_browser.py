@@ -16,8 +16,8 @@ from playwright.sync_api import expect
 
 from browsing import full_disk
 from command_line import wug
-from editing import begun, cell, document, grid, kept_, paste, ready
-from job_helpers import ended, shared
+from editing import cell, document, grid, kept_, paste, ready
+from job_helpers import ended
 from reference import reference
 from wug.errors import InputError
 from wug.files import write_text
@@ -31,9 +31,7 @@ GONE = ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", 
 """What the browser itself says while the server is away, and when it shows the token of the one before."""
 
 
-@pytest.fixture(autouse=True)
-def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
+pytestmark = pytest.mark.usefixtures("one_worker")
 
 
 @pytest.fixture
@@ -44,16 +42,6 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
     return Site(
         store=Store(tmp_path / "store"), cache=kept / "answers.db", folders=(folder,), models=(str(tiny_causal()),)
     )
-
-
-@pytest.fixture
-def begin(page: Any, served: Any) -> Callable[[str], Any]:
-    """Begin a suite; the page, ready to be written in."""
-
-    def start(source: str = "2x2") -> Any:
-        return begun(page, served.site, source)
-
-    return start
 
 
 def fill(page: Any, *texts: str) -> None:

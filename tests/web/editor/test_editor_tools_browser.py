@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from editing import begun, cell, document, grid, kept_, paste, ready
-from job_helpers import shared
+from editing import cell, document, grid, kept_, paste, ready
 from wug.results.store import Store
 from wug.web.site import Site
 
 REGIONS, CONDITIONS, ITEMS = 12, 8, 200
 
 
-@pytest.fixture(autouse=True)
-def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
+pytestmark = pytest.mark.usefixtures("one_worker")
 
 
 @pytest.fixture
@@ -31,16 +28,6 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
     model = tiny_causal()
     models = (str(model), f"causal:{model}")
     return Site(store=Store(tmp_path / "store"), cache=kept / "answers.db", folders=(folder,), models=models)
-
-
-@pytest.fixture
-def begin(page: Any, served: Any) -> Callable[[str], Any]:
-    """Begin a suite; the page, ready to be written in."""
-
-    def start(source: str = "2x2") -> Any:
-        return begun(page, served.site, source)
-
-    return start
 
 
 @pytest.fixture
