@@ -191,7 +191,7 @@ def inside(file: Path, command: Sequence[str]) -> None:
     sys.path.insert(0, str(ROOT / "src"))
     from wug.cli.main import main as wug
 
-    stages, log = Stages(), logging.getLogger("wug.stages")
+    stages, log = Stages(), logging.getLogger("wug.timings")
     log.setLevel(logging.DEBUG)
     log.propagate = False
     log.addHandler(stages)

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from timeouts import PATIENCE
-from wug.stages import stage
+from wug.timings import timed
 
 FILE = Path(__file__).resolve().parents[1] / "benchmarks" / "sweep_gpu.py"
 
@@ -70,14 +70,14 @@ def test_waiting_is_when_no_model_is_asked_between_the_first_question_and_the_la
 
 
 def test_stages_are_read_from_the_log(benchmark: ModuleType) -> None:
-    stages, log = benchmark.Stages(), logging.getLogger("wug.stages")
+    stages, log = benchmark.Stages(), logging.getLogger("wug.timings")
     log.addHandler(stages)
     before = log.level
     try:
-        with stage("unheard"):
+        with timed("unheard"):
             pass
         log.setLevel(logging.DEBUG)
-        with stage("hash"):
+        with timed("hash"):
             pass
     finally:
         log.setLevel(before)

@@ -15,7 +15,7 @@ from wug import registry
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("arguments", "formatting", "interfaces", "labels", "scores", "distributions", "stages", "identity"),
+    *("arguments", "formatting", "interfaces", "labels", "scores", "distributions", "timings", "identity"),
     *("configuration", "outcomes", "patterns", "problems", "record_tables", "requests", "samples", "traits"),
 }
 ALLOWED = {
@@ -40,7 +40,7 @@ ALLOWED = {
     "alignment": {"errors", "requests"},
     "tables": {"arguments", "errors", "files", "formatting", "interfaces", "registry"},
     "scores": {"errors", "requests"},
-    "stages": set(),
+    "timings": set(),
     "samples": {"outcomes", "registry"},
     "patterns": {"errors"},
     "configuration": {"arguments", "errors", "files", "labels", "outcomes", "tables"},

@@ -96,7 +96,7 @@ def first_texts(scored: Scored) -> list[str | None]:
     reached = 0
     for place, (start, end) in enumerate(zip(scored.starts, scored.ends, strict=True)):
         covered = scored.text[start:end]
-        name = covered if scored.pieces is None else scored.pieces[place]
+        name = covered if scored.token_names is None else scored.token_names[place]
         # A special token (`<unk>`, `</s>`) is shown by its own name.
         part = name == covered and start < end <= reached
         texts.append(None if part else scored.text[max(start, reached) : end] if name == covered else name)

@@ -58,7 +58,7 @@ class Metric:
     """What it measures, in plain English."""
     derived: Derivation | None = None
     """How its numbers are computed from the outcomes of another metric; None if it has outcomes."""
-    by: str = ""
+    split_by: str = ""
     """A group field whose values are different quantities, such as measures: they are compared one by one, and have no
     mean."""
 
@@ -223,10 +223,10 @@ class Result:
         return replace(next((metric for metric in self.metrics if metric.name == base), Metric(name)), name=name)
 
     def declared_metric(self, name: str) -> Metric | None:
-        """The declared metric of a number: `accuracy` for `accuracy:plural` if it is divided (`Metric.by`)."""
+        """The declared metric of a number: `accuracy` for `accuracy:plural` if it is divided (`Metric.split_by`)."""
         declared = {metric.name: metric for metric in self.metrics}
         base = declared.get(name.partition(":")[0])
-        return declared.get(name, base if base is not None and base.by else None)
+        return declared.get(name, base if base is not None and base.split_by else None)
 
     def __repr__(self) -> str:
         from wug.labels import result_line
@@ -241,8 +241,8 @@ class Result:
 
     @property
     def overall(self) -> list[Estimate]:
-        """The estimates over all items; of a metric without one (`Metric.by`), those by group as `metric:value`."""
-        fields = {metric.name: f"{metric.by}=" for metric in self.metrics if metric.by}
+        """Estimates over all items; of a metric that is split (`Metric.split_by`), those by group as `metric:value`."""
+        fields = {metric.name: f"{metric.split_by}=" for metric in self.metrics if metric.split_by}
         for estimate in self.estimates:
             if estimate.group == OVERALL:
                 fields.pop(estimate.metric, None)

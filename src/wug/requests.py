@@ -13,7 +13,7 @@ from wug.traits import Returns
 
 LN2 = math.log(2)
 WHOLE_TEXT = ("<text>",)
-"""`Scored.pieces` of a text that has one log-probability as a whole, and none for its tokens."""
+"""`Scored.token_names` of a text that has one log-probability as a whole, and none for its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Scored:
     """Ascending."""
     ends: tuple[int, ...]
     logprobs: tuple[float | None, ...]
-    pieces: tuple[str, ...] | None = None
+    token_names: tuple[str, ...] | None = None
     """The names of the tokens, if they differ from their characters (`<unk>`, `<eos>`)."""
     notices: tuple[str, ...] = ()
     """Notices of the model about this output, as in `Answer.notices`."""
@@ -205,21 +205,21 @@ class Scored:
     @classmethod
     def of(cls, text: str, tokens: Sequence[Token]) -> Scored:
         """Build the columns from tokens."""
-        pieces = tuple(token.text for token in tokens)
-        same = all(piece == text[t.start : t.end] for piece, t in zip(pieces, tokens, strict=True))
+        names = tuple(token.text for token in tokens)
+        same = all(name == text[t.start : t.end] for name, t in zip(names, tokens, strict=True))
         return cls(
             text,
             tuple(t.start for t in tokens),
             tuple(t.end for t in tokens),
             tuple(t.logprob for t in tokens),
-            None if same else pieces,
+            None if same else names,
         )
 
     @property
     def tokens(self) -> tuple[Token, ...]:
         """The tokens as objects."""
-        pieces = self.pieces or tuple(self.text[a:b] for a, b in zip(self.starts, self.ends, strict=True))
-        return tuple(map(Token, pieces, self.starts, self.ends, self.logprobs))
+        names = self.token_names or tuple(self.text[a:b] for a, b in zip(self.starts, self.ends, strict=True))
+        return tuple(map(Token, names, self.starts, self.ends, self.logprobs))
 
     def slice(self, start: int = 0, end: int | None = None) -> slice:
         """The tokens in the characters `start:end`; without `end`, also tokens after the text."""
@@ -233,7 +233,7 @@ class Scored:
 
     def require_tokens(self) -> None:
         """Raise ModelError if there is only one log-probability for the whole text."""
-        if self.pieces == WHOLE_TEXT:
+        if self.token_names == WHOLE_TEXT:
             raise ModelError(
                 f"the model returned one log-probability for all of {self.text[:60]!r}, and this test needs those of "
                 "its tokens. Return one (start, end, logprob) per token"

@@ -86,7 +86,7 @@ class Scores(Sequence[Scored]):
     ends: npt.NDArray[np.int32]
     logprobs: npt.NDArray[np.float64]
     """NaN if the model has none."""
-    pieces: Names = field(default_factory=dict)
+    token_names: Names = field(default_factory=dict)
     """The tokens' names, for texts in which they differ from the characters."""
     notices: Names = field(default_factory=dict)
     extras: Mapping[int, TokenExtras] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Scores(Sequence[Scored]):
             np.fromiter((end for answer in answers for end in answer.ends), np.int32, tokens),
             # numpy turns None into NaN.
             np.array([value for answer in answers for value in answer.logprobs], np.float64),
-            {at: answer.pieces for at, answer in enumerate(answers) if answer.pieces is not None},
+            {at: answer.token_names for at, answer in enumerate(answers) if answer.token_names is not None},
             {at: answer.notices for at, answer in enumerate(answers) if answer.notices},
             {at: extras for at, answer in enumerate(answers) if (extras := _extras(answer)) != NO_EXTRAS},
         )
@@ -125,7 +125,7 @@ class Scores(Sequence[Scored]):
             np.concatenate([*(block.starts for block in parts), np.zeros(0, np.int32)]),
             np.concatenate([*(block.ends for block in parts), np.zeros(0, np.int32)]),
             np.concatenate([*(block.logprobs for block in parts), np.zeros(0)]),
-            {first + at: names for first, b in zip(before, parts, strict=False) for at, names in b.pieces.items()},
+            {first + at: names for first, b in zip(before, parts, strict=False) for at, names in b.token_names.items()},
             {first + at: texts for first, b in zip(before, parts, strict=False) for at, texts in b.notices.items()},
             {first + at: more for first, b in zip(before, parts, strict=False) for at, more in b.extras.items()},
         )
@@ -145,7 +145,7 @@ class Scores(Sequence[Scored]):
             self.starts[tokens],
             self.ends[tokens],
             self.logprobs[tokens],
-            _taken(self.pieces, chosen),
+            _taken(self.token_names, chosen),
             _taken(self.notices, chosen),
             _taken(self.extras, chosen),
         )
@@ -170,7 +170,7 @@ class Scores(Sequence[Scored]):
             tuple(self.starts[here].tolist()),
             tuple(self.ends[here].tolist()),
             _or_none(self.logprobs[here]),
-            self.pieces.get(at),
+            self.token_names.get(at),
             self.notices.get(at, ()),
             *self.extras.get(at, NO_EXTRAS),
         )
@@ -181,8 +181,10 @@ class Scores(Sequence[Scored]):
         bounds: list[int] = self.offsets.tolist()
         for at, text in enumerate(self.texts):
             here = slice(bounds[at], bounds[at + 1])
-            pieces, notices = self.pieces.get(at), self.notices.get(at, ())
-            yield Scored(text, starts[here], ends[here], values[here], pieces, notices, *self.extras.get(at, NO_EXTRAS))
+            token_names, notices = self.token_names.get(at), self.notices.get(at, ())
+            yield Scored(
+                text, starts[here], ends[here], values[here], token_names, notices, *self.extras.get(at, NO_EXTRAS)
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):
@@ -194,7 +196,7 @@ class Scores(Sequence[Scored]):
     def before(self, characters: Sequence[int] | Integers) -> npt.NDArray[np.int64]:
         """For each text, the index of its first token that does not begin before a character."""
         bounds = np.asarray(characters, dtype=np.int64)
-        for at, names in self.pieces.items():
+        for at, names in self.token_names.items():
             if names == WHOLE_TEXT:
                 self[at].slice(int(bounds[at]) if bounds[at] < len(self.texts[at]) else 0)
         earlier = self.starts < np.repeat(bounds, np.diff(self.offsets))
@@ -229,7 +231,7 @@ class Scores(Sequence[Scored]):
             self.starts[here],
             self.ends[here],
             self.logprobs[here],
-            {at - first: names for at, names in self.pieces.items() if first <= at < last},
+            {at - first: names for at, names in self.token_names.items() if first <= at < last},
             {at - first: texts for at, texts in self.notices.items() if first <= at < last},
             {at - first: more for at, more in self.extras.items() if first <= at < last},
         )

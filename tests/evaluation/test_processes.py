@@ -24,7 +24,7 @@ import trainings
 from command_line import refused, start_wug, wug
 from timeouts import PATIENCE
 from trainings import ECHO, kept
-from wug import registry, stages
+from wug import registry, timings
 from wug.errors import ModelError
 from wug.evaluation import capacity
 from wug.evaluation.executors import choose, serial
@@ -185,7 +185,7 @@ def test_a_process_computes_with_the_threads_it_is_given(tmp_path: Path, monkeyp
 
 
 def test_what_stages_took_comes_home() -> None:
-    with stages.collected() as found:
+    with timings.collected() as found:
         assert wug("run", "words.jsonl", "--model", "ngram:run/*", "--workers", "2").code == 0
     assert Counter(one.name for one in found) == {"load": 3, "evaluate": 3}
 

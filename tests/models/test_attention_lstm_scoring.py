@@ -68,7 +68,7 @@ def test_words_have_their_places_and_unknown_ones_are_named(tmp_path: Path) -> N
     save_attention_lstm(tmp_path / "model", make(), WORDS)
     whole, part = load(tmp_path / "model").score([Request("A wug  B"), Request("A wug B", (2, 5))])
     assert (whole.starts, whole.ends) == ((0, 2, 7), (1, 5, 8))
-    assert whole.pieces == ("A", "<unk>", "B")
+    assert whole.token_names == ("A", "<unk>", "B")
     assert part.starts == (0, 2)
     assert part.logprobs == pytest.approx(whole.logprobs[:2], abs=1e-5)
 

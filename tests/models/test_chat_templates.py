@@ -77,7 +77,7 @@ def test_generated_text_is_the_greedy_one(tmp_path: Path) -> None:
     for _ in range(3):
         with torch.no_grad():
             ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
-    assert found.pieces == (tokenizer.decode(ids[before:], skip_special_tokens=True),)
+    assert found.token_names == (tokenizer.decode(ids[before:], skip_special_tokens=True),)
     assert found.logprobs == (None,)
 
 

@@ -136,9 +136,9 @@ def test_the_output_layer_runs_in_slices(saved: Path, monkeypatch: pytest.Monkey
 
 def test_unknown_words_are_named(saved: Path) -> None:
     known, unknown, written = score(load(saved), "the boy swims", "the wug swims", "the <unk>")
-    assert known.pieces is None
-    assert unknown.pieces == ("the", "<unk>", "swims")
-    assert written.pieces == ("the", "<unk>")
+    assert known.token_names is None
+    assert unknown.token_names == ("the", "<unk>", "swims")
+    assert written.token_names == ("the", "<unk>")
 
 
 def test_words_have_their_places(saved: Path) -> None:
@@ -150,7 +150,7 @@ def test_the_end_is_scored_on_request(plain: Plain, saved: Path) -> None:
     scored, empty = score(load(saved, eos="yes"), "the boy ", "")
     assert list(scored.logprobs) == near(plain.fresh("the boy <eos>"))
     assert (scored.starts[-1], scored.ends[-1]) == (8, 8)
-    assert scored.pieces == ("the", "boy", "<eos>")
+    assert scored.token_names == ("the", "boy", "<eos>")
     assert list(empty.logprobs) == near(plain.fresh("<eos>"))
 
 
@@ -165,7 +165,7 @@ def test_lower_case_is_looked_up_on_request(plain: Plain, saved: Path) -> None:
     cased, lowered = score(load(saved), "The Boy")[0], score(load(saved, lowercase="yes"), "The Boy")[0]
     assert list(cased.logprobs) == near(plain.fresh("The <unk>"))
     assert list(lowered.logprobs) == near(plain.fresh("the boy"))
-    assert lowered.pieces == ("the", "boy")
+    assert lowered.token_names == ("the", "boy")
 
 
 def test_words_after_the_span_are_not_scored(plain: Plain, saved: Path) -> None:
@@ -356,7 +356,7 @@ def test_a_vocabulary_that_does_not_fit_is_refused(
 def test_empty_lines_at_the_end_of_a_vocabulary_do_not_count(plain: Plain, tmp_path: Path) -> None:
     path = plain.save(tmp_path)
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\r\n\n\n", encoding="utf-8")
-    assert score(load(path), "the boy")[0].pieces is None
+    assert score(load(path), "the boy")[0].token_names is None
 
 
 def test_without_unk_an_unknown_word_is_an_error_that_quotes_it(plain: Plain, tmp_path: Path) -> None:

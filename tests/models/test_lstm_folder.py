@@ -160,7 +160,7 @@ def test_words_have_their_places_in_the_text(tmp_path: Path) -> None:
     saved(tmp_path)
     (scored,) = load(tmp_path).score([Request("the wug's boy.")])
     assert (scored.starts, scored.ends) == ((0, 4, 10, 13), (3, 9, 13, 14))
-    assert scored.pieces == ("the", "<unk>", "boy", ".")
+    assert scored.token_names == ("the", "<unk>", "boy", ".")
 
 
 def test_a_file_of_weights_takes_the_option_too(tmp_path: Path) -> None:

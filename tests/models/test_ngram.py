@@ -80,13 +80,13 @@ def test_an_unknown_word_is_the_models_own_and_is_named(tmp_path: Path) -> None:
     model = load(tmp_path)
     # <unk> | <s>: -0.5 - 1.0. the | <s> <unk>: neither is listed
     assert log10(model, "wug the") == [-1.5, -0.7]
-    assert model.score([Request("wug the")])[0].pieces == ("<unk>", "the")
+    assert model.score([Request("wug the")])[0].token_names == ("<unk>", "the")
 
 
 def test_without_a_word_for_unknown_ones_they_have_no_probability(tmp_path: Path) -> None:
     model = load(tmp_path, ARPA.replace("-1.0\t<unk>\n", "").replace("1=5", "1=4"))
     assert log10(model, "wug the boy") == [None, -0.7, -0.6]
-    assert model.score([Request("wug the boy")])[0].pieces == ("<unk>", "the", "boy")
+    assert model.score([Request("wug the boy")])[0].token_names == ("<unk>", "the", "boy")
 
 
 def test_without_a_start_mark_the_first_word_is_a_unigram(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_an_order_without_ngrams_is_passed_over(tmp_path: Path) -> None:
 def test_words_have_their_places_and_the_end_mark_stands_after_the_text(tmp_path: Path) -> None:
     (scored,) = load(tmp_path, eos="yes").score([Request("the  boy ")])
     assert (scored.starts, scored.ends) == ((0, 5, 9), (3, 8, 9))
-    assert scored.pieces == ("the", "boy", "</s>")
+    assert scored.token_names == ("the", "boy", "</s>")
 
 
 def test_a_written_end_mark_is_not_doubled(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_lower_case_is_looked_up_on_request(tmp_path: Path) -> None:
     assert log10(load(tmp_path), "The boy")[0] == -1.5
     model = load(tmp_path, lowercase="yes")
     assert log10(model, "The boy") == [-0.4, -0.2]
-    assert model.score([Request("The boy")])[0].pieces == ("the", "boy")
+    assert model.score([Request("The boy")])[0].token_names == ("the", "boy")
     assert model.options["lowercase"] == "yes"
 
 

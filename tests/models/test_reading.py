@@ -137,7 +137,7 @@ def test_log_probabilities_are_the_same_with_and_without_the_distribution(tiny_c
     plain = model.score([Request(text) for text in texts])
     more = model.score([Request(text, reading=TextReading(distribution=True, boundary=True)) for text in texts])
     for a, b in zip(plain, more, strict=True):
-        assert (a.starts, a.ends, a.pieces) == (b.starts, b.ends, b.pieces)
+        assert (a.starts, a.ends, a.token_names) == (b.starts, b.ends, b.token_names)
         assert a.logprobs == pytest.approx(b.logprobs, abs=1e-5)
         assert a.entropies is None
         assert b.entropies is not None

@@ -172,7 +172,7 @@ def test_a_question_about_a_part_goes_as_far_as_that_part(t5: Path) -> None:
     whole, part = scorer.score([Request(TEXTS[0]), Request(TEXTS[0], (9, 11))])
     assert part.starts == tuple(start for start in whole.starts if start < 11)
     assert part.logprobs == pytest.approx(whole.logprobs[: len(part.logprobs)], abs=NEAR)
-    assert whole.pieces[-1] == "</s>"
+    assert whole.token_names[-1] == "</s>"
 
 
 def spans_by_hand(folder: Path, text: str, *, beyond: bool = False) -> list[list[tuple[float, float, range]]]:
@@ -324,7 +324,7 @@ def test_a_model_that_was_opened_to_write_says_how_to_have_scores(t5: Path) -> N
 def test_empty_texts_have_no_tokens_and_unknown_words_are_named(made: Any) -> None:
     answers = load(made("t5"), score="source").score([Request(""), Request("copy wug A1")])
     assert answers[0].starts == ()
-    assert answers[1].pieces == ("copy", "<unk>", "A1")
+    assert answers[1].token_names == ("copy", "<unk>", "A1")
     assert load(made("t5"), score="source").score([]) == []
 
 

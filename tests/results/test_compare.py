@@ -360,7 +360,7 @@ def test_groups_that_are_different_quantities_are_compared_one_by_one(db: Path) 
             for item in range(2)
             for name, values in measured.items()
         ]
-        keep(db, result("s", model, rows, metrics=(Metric("gain", "nats", by="measure"),)))
+        keep(db, result("s", model, rows, metrics=(Metric("gain", "nats", split_by="measure"),)))
     found = compared(db, [1], [2])
     assert {c.metric: (c.n, c.difference) for c in found.contrasts} == {"gain:x": (2, 2.0), "gain:y": (2, -1.5)}
     assert only(compared(db, [1], [2], metrics=["gain:y"])).difference == -1.5

@@ -51,8 +51,8 @@ class ScoreCodec:
         bounds: list[int] = (scores.offsets * size).tolist()
         head = bytes([flag])
         values = [head + data[low:high] for low, high in pairwise(bounds)]
-        for position in {*scores.pieces, *scores.notices, *scores.extras}:
-            extras = [source.get(position) for source in (scores.pieces, scores.notices, scores.extras)]
+        for position in {*scores.token_names, *scores.notices, *scores.extras}:
+            extras = [source.get(position) for source in (scores.token_names, scores.notices, scores.extras)]
             length = (len(values[position]) - 1).to_bytes(4, "little")
             body = values[position][1:]
             values[position] = bytes([flag | EXTRAS]) + length + body + json.dumps(extras).encode()
@@ -137,14 +137,14 @@ def _tokens(flag: int, values: Sequence[bytes]) -> Scores:
     offsets = np.zeros(len(bodies) + 1, np.int64)
     np.cumsum([len(body) // dtype.itemsize for body in bodies], out=offsets[1:])
     columns = (tokens["start"].astype(np.int32), tokens["end"].astype(np.int32), tokens["logprob"].astype(np.float64))
-    pieces, warnings, token_extras = (
+    token_names, warnings, token_extras = (
         {at: one[part] for at, one in enumerate(extras) if one[part] is not None} for part in range(3)
     )
     return Scores(
         [""] * len(bodies),
         offsets,
         *columns,
-        {at: tuple(names) for at, names in pieces.items()},
+        {at: tuple(names) for at, names in token_names.items()},
         {at: tuple(texts) for at, texts in warnings.items()},
         {at: TokenExtras(*(None if one is None else tuple(one) for one in more)) for at, more in token_extras.items()},
     )

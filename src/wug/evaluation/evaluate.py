@@ -225,8 +225,8 @@ def _estimates(
 
 
 def _without_pooled(estimates: Sequence[Estimate], metrics: Iterable[Metric]) -> list[Estimate]:
-    """The estimates without the mean over groups that are different quantities (`Metric.by`)."""
-    fields = {metric.name: f"{metric.by}=" for metric in metrics if metric.by}
+    """The estimates without the mean over groups that are different quantities (`Metric.split_by`)."""
+    fields = {metric.name: f"{metric.split_by}=" for metric in metrics if metric.split_by}
     groups = Counter(
         estimate.metric for estimate in estimates if estimate.group.startswith(fields.get(estimate.metric, " "))
     )

@@ -29,7 +29,7 @@ from wug.interfaces import Suite
 from wug.models import ModelSpec
 from wug.outcomes import Result
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
-from wug.stages import stage
+from wug.timings import timed
 
 UNREAD_MESSAGES = 2
 """Unread messages before the model pauses."""
@@ -104,9 +104,9 @@ def evaluate_model(
             if complete(handle):
                 return Finished(handle.id, warnings=tuple(warnings))
             model = CachedModel(handle, cache, progress)
-            with stage("load"):
+            with timed("load"):
                 tasks = prepare(suites, model, memo)
-            with stage("evaluate"):
+            with timed("evaluate"):
                 results = tuple(_packed_results(tasks, model, task.interval))
             if cache is not None:
                 cache.report_damage()

@@ -116,14 +116,14 @@ def wanted_estimates(
 ) -> list[Estimate]:
     """The estimates of metrics that match, or of the headlines: over all items, or by a group field.
 
-    Of the headlines, `representative` leaves that of the whole result, and divided ones (`Metric.by`).
+    Of the headlines, `representative` leaves that of the whole result, and divided ones (`Metric.split_by`).
     """
     estimates = [one for one in result.estimates if Group.parse(one.group).field == by] if by else result.overall
     if metrics:
         return [estimate for estimate in estimates if matches(estimate.metric, metrics)]
     shown = result.headlines
     if representative and (first := result.headline) is not None:
-        shown = [first, *(one for one in shown if result.metric(one.metric).by)]
+        shown = [first, *(one for one in shown if result.metric(one.metric).split_by)]
     names = {name for one in shown for name in (one.metric, one.metric.partition(":")[0])}
     return [estimate for estimate in estimates if estimate.metric in names]
 

@@ -115,10 +115,11 @@ class ColumnLoader:
         for stored, file in located:
             files.setdefault(file.path, []).append((stored, file))
         for stored_files in files.values():
-            by = {metric.name: metric.by for stored, _ in stored_files for metric in stored.result.metrics if metric.by}
+            metrics = (metric for stored, _ in stored_files for metric in stored.result.metrics)
+            split_by = {metric.name: metric.split_by for metric in metrics if metric.split_by}
             derivations = {metric.derived for stored, _ in stored_files for metric in _derived(stored.result)}
             arrays = PairingArrays.read(
-                [file for _, file in stored_files], [one for one in derivations if one is not None], by
+                [file for _, file in stored_files], [one for one in derivations if one is not None], split_by
             )
             for (stored, _), part in zip(stored_files, arrays, strict=True):
                 self._columns[stored.id] = self._made(stored.result, part)

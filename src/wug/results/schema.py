@@ -88,9 +88,9 @@ def summary_of(result: Result) -> str:
     whole = result.overall
     named = {name for one in whole for name in (one.metric, one.metric.partition(":")[0])}
     metrics = [
-        (metric.name, metric.unit, metric.better, metric.headline, *(("", None, metric.by) if metric.by else ()))
-        for metric in result.metrics
-        if metric.name in named
+        (m.name, m.unit, m.better, m.headline, *(("", None, m.split_by) if m.split_by else ()))
+        for m in result.metrics
+        if m.name in named
     ]
     phenomena = [asdict(estimate) for estimate in phenomenon_scores(result)]
     phenomenon = phenomenon_of(result.meta)

@@ -33,7 +33,7 @@ class TokenScores(NamedTuple):
             scored.require_tokens()
             nothing: tuple[None, ...] = (None,) * len(scored.starts)
             spans = zip(scored.starts, scored.ends, strict=True)
-            pieces = scored.pieces or [scored.text[a:b] for a, b in spans]
+            pieces = scored.token_names or [scored.text[a:b] for a, b in spans]
             scores.starts.extend(start + first for start in scored.starts)
             scores.ends.extend(end + first for end in scored.ends)
             scores.tokens.extend(pieces)
@@ -41,7 +41,7 @@ class TokenScores(NamedTuple):
             scores.entropies.extend(_bits(value) for value in scored.entropies or nothing)
             scores.ranks.extend(scored.ranks or nothing)
             scores.with_word_end.extend(_bits(p, -1) for p in scored.logprobs_with_word_end or nothing)
-            scores.unknown.extend([False] * len(pieces) if scored.pieces is None else map(is_unknown, pieces))
+            scores.unknown.extend([False] * len(pieces) if scored.token_names is None else map(is_unknown, pieces))
         return scores
 
 

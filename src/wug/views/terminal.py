@@ -92,7 +92,7 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
         lines = list(_grouped(result, shown_fields))
         if index and len(metrics) > MAX_BROKEN_DOWN_METRICS:
             lines, has_more = [], has_more or bool(lines)
-        if "all" not in fields and result.metric(metric).by in shown_fields:
+        if "all" not in fields and result.metric(metric).split_by in shown_fields:
             lines.insert(0, (f"  {metric_label(metric, result.kind)}", result.metric(metric).meaning, "", ""))
         for estimate in fields.get("all", ()):
             meaning = result.metric(metric).meaning

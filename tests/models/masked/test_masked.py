@@ -259,8 +259,8 @@ def test_special_tokens_written_in_a_text_have_no_probability(tiny_model: Maker)
 
 def test_an_unknown_word_is_named_so_and_has_a_probability(tiny_model: Maker) -> None:
     (scored,) = load(tiny_model()).score([Request("the 日本 boy")])
-    assert scored.pieces is not None
-    assert scored.pieces[1] == "[UNK]"
+    assert scored.token_names is not None
+    assert scored.token_names[1] == "[UNK]"
     assert scored.logprobs[1] is not None
 
 

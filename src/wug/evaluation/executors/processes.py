@@ -23,7 +23,7 @@ from multiprocessing import resource_tracker, util
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wug import stages
+from wug import timings
 from wug.errors import ModelError
 from wug.evaluation import capacity
 from wug.evaluation.cache import Cache
@@ -70,7 +70,7 @@ class _Shared(NamedTuple):
     sweep: int | None
     threads: int | None
     measured: bool
-    """Whether durations of stages are sent back."""
+    """Whether durations are sent back."""
 
 
 class _Work(NamedTuple):
@@ -86,7 +86,7 @@ class _Done(NamedTuple):
 
     finished: Finished
     run: int | None = None
-    stages: tuple[stages.Stage, ...] = ()
+    timings: tuple[timings.Timing, ...] = ()
 
 
 class ProcessExecutor:
@@ -105,7 +105,7 @@ class ProcessExecutor:
             None if store is None else store.path.absolute(),
             recorder.sweep,
             capacity.threads_each(specs, self._count),
-            stages.is_enabled(),
+            timings.is_enabled(),
         )
         try:
             payload = pickle.dumps(shared, pickle.HIGHEST_PROTOCOL)
@@ -158,7 +158,7 @@ def _run_all(
 
 def _record(recorder: Recorder, task: ModelTask, data: bytes) -> None:
     done: _Done = pickle.loads(data)
-    stages.pass_on(done.stages)
+    timings.pass_on(done.timings)
     recorder.warn(done.finished.warnings)
     with recorder.attempt(task):
         if done.run is not None:
@@ -252,9 +252,9 @@ def _evaluate(work: _Work) -> bytes:
     """The pickled `_Done` of a model."""
     shared: _Shared | None = _worker["shared"]
     if shared is not None and shared.measured:
-        with stages.collected() as measured:
+        with timings.collected() as measured:
             done = _evaluated(work)
-        done = done._replace(stages=tuple(measured))
+        done = done._replace(timings=tuple(measured))
     else:
         done = _evaluated(work)
     try:

@@ -10,7 +10,7 @@ from wug.evaluation.handle import ModelHandle
 from wug.evaluation.opening import open_model
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
-from wug.stages import stage
+from wug.timings import timed
 
 
 def executor(workers: int | None, plan: Plan) -> SerialExecutor:
@@ -37,7 +37,7 @@ def evaluate_here(task: ModelTask, recorder: Recorder) -> None:
     if (run := recorder.complete_run(task, handle)) is not None:
         recorder.resume(task, run)
         return
-    with stage("evaluate"):
+    with timed("evaluate"):
         recorder.evaluate(task, handle)
 
 

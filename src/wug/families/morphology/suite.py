@@ -163,7 +163,7 @@ class MorphologySuite(ItemSuite[WugItem]):
         outputs: Iterator[str] = (
             map(text_of, model.generate(requests))
             if self.chat is None
-            else ((scored.pieces or ("",))[0] for scored in model.score(requests))
+            else ((scored.token_names or ("",))[0] for scored in model.score(requests))
         )
         answers, details, long = [], [], 0
         for item, questions_of_item in zip(self.items, questions, strict=True):
@@ -295,6 +295,6 @@ def _byte_tokens(request: Request, scored: Scored) -> int:
     """Tokens of a form that are unknown, or one of several that make up a character."""
     where = scored.slice(*(request.span or (0, len(request.text) + 1)))
     starts = Counter(scored.starts[where])
-    pieces = (scored.pieces or ())[where] if scored.pieces else ()
+    pieces = (scored.token_names or ())[where] if scored.token_names else ()
     shared = sum(times for times in starts.values() if times > 1)
     return max(shared, sum(bool(BYTE_TOKEN.fullmatch(piece)) for piece in pieces))

@@ -46,7 +46,7 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
     lengths = np.fromiter((len(scores.texts[at]) for at in single.tolist()), np.int64, len(single))
     tokens[single[scores.starts[first[single]] >= lengths]] = 0  # an EOS token only
     unknown = [0] * len(tokens)
-    for at, names in scores.pieces.items():
+    for at, names in scores.token_names.items():
         start = scores.offsets[at]
         unknown[at] = sum(name in UNKNOWN for name in names[first[at] - start : last[at] - start])
     logprobs, missing = scores.sums(first, last), scores.missing(first, last)
@@ -57,7 +57,7 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
     sentence = (int(settings.leading_space), None)  # the space before it is not a part of it
     parts = (text[slice(*(span or sentence))] for text, span in zip(scores.texts, spans, strict=True))
     by_token = settings.unigrams is not None and settings.unigrams.unit == "token"
-    for at in scores.pieces if by_token or PER_TOKEN.intersection(settings.links) else ():
+    for at in scores.token_names if by_token or PER_TOKEN.intersection(settings.links) else ():
         scores[at].require_tokens()
     return [
         _linked(part, measured, settings, _token_texts(scores, at, int(first[at]), int(last[at])) if by_token else ())
@@ -76,8 +76,8 @@ def _linked(text: str, measured: Measure, settings: PairsSettings, tokens: Seque
 def _token_texts(scores: Scores, at: int, first: int, last: int) -> list[str]:
     """The tokens from `first` to before `last` as the unigram model counts them: by name, or visible text."""
     start = int(scores.offsets[at])
-    if at in scores.pieces:
-        return list(scores.pieces[at][first - start : last - start])
+    if at in scores.token_names:
+        return list(scores.token_names[at][first - start : last - start])
     ends = zip(scores.starts[first:last].tolist(), scores.ends[first:last].tolist(), strict=True)
     return [scores.texts[at][a:b] for a, b in ends]
 
@@ -88,7 +88,7 @@ def word_logprobs(scored: Scored) -> list[list[str | float | None]]:
         [word.group(), _sum(scored.logprobs[scored.slice(*word.span())])] for word in re.finditer(r"\S+", scored.text)
     ]
     end = scored.slice(len(scored.text))
-    for piece, logprob in zip((scored.pieces or ())[end], scored.logprobs[end], strict=False):
+    for piece, logprob in zip((scored.token_names or ())[end], scored.logprobs[end], strict=False):
         words.append([piece, logprob])
     return words
 

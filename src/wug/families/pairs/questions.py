@@ -84,7 +84,7 @@ class QuestionSuite(PairsSuite):
     def _reply(self, question: Sequence[Request], scores: Iterator[Scored], counts: _Counts) -> LabelReply:
         labels, outputs = self._shown.labels, [next(scores) for _ in question]
         if self._shown.text_answer:
-            return LabelReply.of_text((outputs[0].pieces or ("",))[0], labels)
+            return LabelReply.of_text((outputs[0].token_names or ("",))[0], labels)
         sizes = [len(output.logprobs) for output in outputs]
         if not all(sizes):
             return LabelReply(why=CROSSING)

@@ -23,7 +23,7 @@ AT_ONCE = 10_000
 DELTA = "delta_ll"
 MEASURE = "measure"
 METRICS = (
-    Metric(DELTA, "nats", meaning="gain in log-likelihood per row over the baseline, on test rows", by=MEASURE),
+    Metric(DELTA, "nats", meaning="gain in log-likelihood per row over the baseline, on test rows", split_by=MEASURE),
     Metric("delta_ll_sum", "nats", headline=False, meaning="the same, summed over the rows"),
     Metric("p", "score", "lower", headline=False, meaning="p-value of ΔLL by sign flips"),
     Metric("ll_baseline", "nats", headline=False, meaning="log-likelihood of the baseline per row"),

@@ -119,7 +119,7 @@ def measure(
     `eos=last_region`, to the last region that has text.
     """
     slices = _slices(scored, layout, eos)
-    pieces = scored.pieces or tuple(scored.text[a:b] for a, b in zip(scored.starts, scored.ends, strict=True))
+    pieces = scored.token_names or tuple(scored.text[a:b] for a, b in zip(scored.starts, scored.ends, strict=True))
     texts = first_texts(scored)
     opening = slices[0][0] if slices else 0
     measured = []
@@ -154,8 +154,8 @@ def _slices(scored: Scored, layout: SentenceLayout, eos: Eos) -> list[tuple[int,
     length = len(scored.text)
     end = bisect_left(scored.starts, length)
     first = 0
-    if scored.pieces is not None:
-        while first < end and scored.ends[first] == 0 and scored.pieces[first].strip(SPACE_MARKS):
+    if scored.token_names is not None:
+        while first < end and scored.ends[first] == 0 and scored.token_names[first].strip(SPACE_MARKS):
             first += 1  # BOS; a single space marker belongs to the next word
     slices = []
     for _, stop in layout.spans:

@@ -45,7 +45,7 @@ from wug.models.weights.fingerprints import folder_of
 from wug.options import Option
 from wug.requests import Request, TextReading, Token
 from wug.scores import Scores, texts_of
-from wug.stages import stage
+from wug.timings import timed
 from wug.traits import Traits
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class CausalModel:
         self._boundary: str = options["boundary"]
         self._limit = position_limit(loaded.model)
         self.chunk = requests_per_chunk(loaded.model, cpu=(6e4, 32, 8192), gpu=(4e6, 512, 65536))
-        with stage("check"):
+        with timed("check"):
             self.engine: CausalEngine = choose_engine(
                 loaded.model,
                 method=options["engine"],

@@ -48,7 +48,7 @@ def texts_alone(requests: Sequence[Request], rendered: Sequence[RenderedText], s
         scores.starts[tokens] - shift,
         scores.ends[tokens] - shift,
         scores.logprobs[tokens],
-        {index: names[int(before[index]) :] for index, names in scores.pieces.items()},
+        {index: names[int(before[index]) :] for index, names in scores.token_names.items()},
         scores.notices,
     )
 

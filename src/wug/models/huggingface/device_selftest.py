@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 
 from wug.errors import first_line
 from wug.models.spec import Loading
-from wug.stages import stage
+from wug.timings import timed
 
 TOLERANCE = {"float64": 0.005, "float32": 0.005, "float16": 0.1, "bfloat16": 0.5}
 """Nats by which a device may differ from the CPU in float32: the largest mean over some tokens at a position."""
@@ -60,14 +60,14 @@ def move_to_device(
         return model.to(device)
     probes = _probes(model)[: REPEATED_PROBES if architecture in PASSED - {None} else None]
     try:
-        with stage("reference"):
+        with timed("reference"):
             expected = _logprobs(_reference(model), probes)
     except (RuntimeError, TypeError, ValueError) as error:
         log.warning("%s could not be compared with the CPU: %s", device, first_line(error))
         return model.to(device)
-    with stage("copy"):
+    with timed("copy"):
         model = model.to(device)
-    with stage("compare"):
+    with timed("compare"):
         problem = _problem(model, probes, expected)
     if not problem:
         PASSED.add(architecture)

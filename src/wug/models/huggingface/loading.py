@@ -23,7 +23,7 @@ from wug.models.huggingface.quantization import prepare, quantization_settings, 
 from wug.models.huggingface.tokenizer_loading import find_file, guard_embeddings, load_tokenizer
 from wug.models.spec import Loading, ModelSpec
 from wug.models.weights.fingerprints import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
-from wug.stages import stage
+from wug.timings import timed
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -139,7 +139,7 @@ def load(spec: ModelSpec, auto: str, loading: Loading) -> HubModel:
     settings = _settings(spec, loading, files)  # before what takes seconds to import
     identity = files.fingerprint
     identities = [] if loading.adapter is None else [adapter_fingerprint(loading.adapter)]
-    with stage("build"):
+    with timed("build"):
         model, tokenizer = _read(spec, auto, loading, files, settings)
         device = pick_device(loading.device)
     from wug.models.huggingface.device_selftest import architecture_digest, move_to_device

@@ -152,11 +152,11 @@ class HubScoringTokenizer:
         ids = Ragged(np.insert(tokens.ids.flat, insertions, self.end), tokens.ids.lengths + is_whole)
         starts, ends = (np.insert(column, insertions, lengths) for column in (tokens.starts, tokens.ends))
         name: str = self.tokenize.hf.convert_ids_to_tokens(self.end)
-        pieces = dict(tokens.pieces)
+        pieces = dict(tokens.token_names)
         bounds = np.append(0, np.cumsum(tokens.ids.lengths))
         for n in np.flatnonzero(is_whole).tolist():
             spans = zip(tokens.starts[bounds[n] : bounds[n + 1]], tokens.ends[bounds[n] : bounds[n + 1]], strict=True)
-            pieces[n] = (*tokens.pieces.get(n, tuple(requests[n].text[a:b] for a, b in spans)), name)
+            pieces[n] = (*tokens.token_names.get(n, tuple(requests[n].text[a:b] for a, b in spans)), name)
         return TokenizedTexts(ids, starts, ends, pieces, tokens.notices)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:

@@ -58,7 +58,7 @@ class TokenizedTexts:
     starts: Ints
     """For each token, its first visible character."""
     ends: Ints
-    pieces: Mapping[int, tuple[str, ...]]
+    token_names: Mapping[int, tuple[str, ...]]
     """The tokens' names, for texts in which they differ from the characters."""
     notices: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """As `Scored.notices`."""
@@ -68,25 +68,26 @@ class TokenizedTexts:
         """From the tokens and offsets of each text; white space before a token does not count."""
         starts: list[list[int]] = []
         ends: list[list[int]] = []
-        pieces: dict[int, tuple[str, ...]] = {}
+        token_names: dict[int, tuple[str, ...]] = {}
         for index, (text, spans, token_ids) in enumerate(zip(texts, offsets, ids.split(), strict=True)):
             starts.append([first_visible(text, a) for a, _ in spans])
             ends.append([max(a, b) for a, (_, b) in zip(starts[-1], spans, strict=True)])
             if unknown.id is not None and unknown.id in token_ids:
                 tokens = zip(token_ids, starts[-1], ends[-1], strict=True)
-                pieces[index] = tuple(unknown.name if i == unknown.id else text[a:b] for i, a, b in tokens)
+                token_names[index] = tuple(unknown.name if i == unknown.id else text[a:b] for i, a, b in tokens)
         count = len(ids.flat)
-        return cls(ids, flatten(starts, count), flatten(ends, count), pieces)
+        return cls(ids, flatten(starts, count), flatten(ends, count), token_names)
 
     def keep(self, selected: npt.NDArray[np.bool_]) -> TokenizedTexts:
         """Some of the tokens."""
         counts = np.append(0, np.cumsum(selected))
         bounds = np.append(0, np.cumsum(self.ids.lengths))
-        pieces = {
-            n: tuple(compress(names, selected[bounds[n] : bounds[n + 1]].tolist())) for n, names in self.pieces.items()
+        token_names = {
+            n: tuple(compress(names, selected[bounds[n] : bounds[n + 1]].tolist()))
+            for n, names in self.token_names.items()
         }
         ids = Ragged(self.ids.flat[selected], np.diff(counts[bounds]))
-        return TokenizedTexts(ids, self.starts[selected], self.ends[selected], pieces, self.notices)
+        return TokenizedTexts(ids, self.starts[selected], self.ends[selected], token_names, self.notices)
 
     def scores(self, texts: Sequence[str], columns: Floats, with_word_end: Floats | None = None) -> Scores:
         """The outputs, from one value per token in each column: log-probabilities, perhaps entropies and ranks.
@@ -104,7 +105,7 @@ class TokenizedTexts:
             for index, (start, end) in enumerate(pairwise(bounds.tolist()) if lists else ())
         }
         starts, ends = self.starts.astype(np.int32), self.ends.astype(np.int32)
-        return Scores(texts, bounds, starts, ends, columns[0], self.pieces, self.notices, extras)
+        return Scores(texts, bounds, starts, ends, columns[0], self.token_names, self.notices, extras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class OffsetTokenizer:
 
     def _tokens_of(self, words: list[str]) -> list[Word] | None:
         tokens = self._by_offsets(words)
-        if tokens.pieces or tokens.notices:
+        if tokens.token_names or tokens.notices:
             return None
         bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
         columns = [column.tolist() for column in (tokens.ids.flat, tokens.starts, tokens.ends)]

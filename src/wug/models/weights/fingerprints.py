@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from wug.errors import InputError, ModelError
 from wug.files import read_object, user_path
 from wug.models.spec import ModelSpec
-from wug.stages import stage
+from wug.timings import timed
 
 IGNORED_FILES = ("README", "LICENSE", "optimizer", "scheduler", "training_args", "rng_state", "trainer_state", ".")
 """Prefixes of files that do not change an output."""
@@ -103,7 +103,7 @@ def _chunk_digest(chunk: tuple[Path, int]) -> bytes:
     path, first = chunk
     digest = hashlib.sha256()
     try:
-        with stage("hash"), path.open("rb") as file:
+        with timed("hash"), path.open("rb") as file:
             file.seek(first)
             left = CHUNK_BYTES
             while left and (data := file.read(min(left, 1 << 20))):
@@ -117,7 +117,7 @@ def _chunk_digest(chunk: tuple[Path, int]) -> bytes:
 def content(path: Path) -> str:
     """The SHA-256 of a file."""
     try:
-        with stage("hash"), path.open("rb") as file:
+        with timed("hash"), path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -1,4 +1,4 @@
-"""Durations of the stages of a run, for benchmarks, in the log `wug.stages`."""
+"""Durations of the steps of a run, for benchmarks, in the log `wug.timings`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 MESSAGE = "%s took %.4f s"
 
-log = logging.getLogger("wug.stages")
+log = logging.getLogger("wug.timings")
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """A finished stage."""
+class Timing:
+    """The duration of a step."""
 
     name: str
     seconds: float
@@ -24,7 +24,7 @@ class Stage:
 
 
 @contextmanager
-def stage(name: str) -> Iterator[None]:
+def timed(name: str) -> Iterator[None]:
     """Log the duration of a context, if the log is enabled."""
     if not is_enabled():
         yield
@@ -37,40 +37,40 @@ def stage(name: str) -> Iterator[None]:
 
 
 def is_enabled() -> bool:
-    """Whether stages are logged."""
+    """Whether durations are logged."""
     return log.isEnabledFor(logging.DEBUG)
 
 
 @contextmanager
-def collected() -> Iterator[list[Stage]]:
-    """Collect the stages of a context in a list instead of logging them."""
-    found: list[Stage] = []
-    handler, before = _Collecting(found), (log.level, log.propagate)
+def collected() -> Iterator[list[Timing]]:
+    """Collect the durations in a context in a list instead of logging them."""
+    timings: list[Timing] = []
+    handler, before = _Collector(timings), (log.level, log.propagate)
     log.addHandler(handler)
     log.setLevel(logging.DEBUG)
     log.propagate = False
     try:
-        yield found
+        yield timings
     finally:
         log.removeHandler(handler)
         log.setLevel(before[0])
         log.propagate = before[1]
 
 
-def pass_on(stages: Iterable[Stage]) -> None:
-    """Log stages of another process."""
-    for one in stages:
+def pass_on(timings: Iterable[Timing]) -> None:
+    """Log durations of another process."""
+    for one in timings:
         record = log.makeRecord(log.name, logging.DEBUG, __file__, 0, MESSAGE, (one.name, one.seconds), None)
         record.created = one.ended
         log.handle(record)
 
 
-class _Collecting(logging.Handler):
-    def __init__(self, found: list[Stage]) -> None:
+class _Collector(logging.Handler):
+    def __init__(self, timings: list[Timing]) -> None:
         super().__init__(logging.DEBUG)
-        self._found = found
+        self._timings = timings
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.args, tuple):
             name, seconds = record.args
-            self._found.append(Stage(str(name), float(str(seconds)), record.created))
+            self._timings.append(Timing(str(name), float(str(seconds)), record.created))
