@@ -52,20 +52,20 @@ def unpacked(archive: Path) -> Path:
 def is_as_unpacked(archive: Path) -> bool:
     """Whether the folder of an archive has exactly the archive's files, byte for byte."""
     folder = archive.with_name(archive.name + UNPACKED)
-    left = {path for path in folder.rglob("*") if path.is_file() and _is_content(path.relative_to(folder).parts)}
+    unseen = {path for path in folder.rglob("*") if path.is_file() and _is_content(path.relative_to(folder).parts)}
     with _members(archive) as members:
         for name, opened in members:
             path, source = folder / PurePosixPath(name), opened()
-            if path not in left or source is None:
+            if path not in unseen or source is None:
                 return False
-            left.discard(path)
+            unseen.discard(path)
             with source, path.open("rb") as unpacked:
                 while piece := source.read(_PIECE):
                     if piece != unpacked.read(len(piece)):
                         return False
                 if unpacked.read(1):
                     return False
-    return not left
+    return not unseen
 
 
 def _write(archive: Path, member: ArchiveMember, folder: Path, room: int) -> int:

@@ -51,21 +51,21 @@ class LinkParameters(NamedTuple):
     morcela_gamma: float | None = None
 
 
-def _morcela(one: LinkedText, given: LinkParameters) -> float:
-    beta, gamma = given.morcela_beta or 0.0, given.morcela_gamma or 0.0
-    return (one.logprob - beta * one.unigram + gamma) / max(1, one.units)
+def _morcela(linked: LinkedText, parameters: LinkParameters) -> float:
+    beta, gamma = parameters.morcela_beta or 0.0, parameters.morcela_gamma or 0.0
+    return (linked.logprob - beta * linked.unigram + gamma) / max(1, linked.units)
 
 
 LINKS: Mapping[str, Callable[[LinkedText, LinkParameters], float]] = {
-    "sum": lambda one, given: one.logprob,
-    "token": lambda one, given: one.logprob / max(1, one.tokens),
-    "word": lambda one, given: one.logprob / max(1, len(one.text.split())),
-    "character": lambda one, given: one.logprob / max(1, len(one.text)),
-    "byte": lambda one, given: one.logprob / max(1, len(one.text.encode())),
-    "penlp": lambda one, given: one.logprob / ((5 + one.tokens) / 6) ** given.penlp_alpha,
-    "normlp": lambda one, given: -one.logprob / one.unigram if one.unigram else 0.0,
-    "slor": lambda one, given: (one.logprob - one.unigram) / max(1, one.units),
-    "slln": lambda one, given: one.logprob / max(1, one.tokens) ** given.slln_alpha,
+    "sum": lambda linked, parameters: linked.logprob,
+    "token": lambda linked, parameters: linked.logprob / max(1, linked.tokens),
+    "word": lambda linked, parameters: linked.logprob / max(1, len(linked.text.split())),
+    "character": lambda linked, parameters: linked.logprob / max(1, len(linked.text)),
+    "byte": lambda linked, parameters: linked.logprob / max(1, len(linked.text.encode())),
+    "penlp": lambda linked, parameters: linked.logprob / ((5 + linked.tokens) / 6) ** parameters.penlp_alpha,
+    "normlp": lambda linked, parameters: -linked.logprob / linked.unigram if linked.unigram else 0.0,
+    "slor": lambda linked, parameters: (linked.logprob - linked.unigram) / max(1, linked.units),
+    "slln": lambda linked, parameters: linked.logprob / max(1, linked.tokens) ** parameters.slln_alpha,
     "morcela": _morcela,
 }
 """The score of a text, by the name of the link."""
@@ -108,10 +108,10 @@ def chosen_links(link: tuple[str, ...], normalise: str, available: tuple[str, ..
 
 def parameters_of(values: Mapping[str, float | None], links: tuple[str, ...]) -> LinkParameters:
     """The parameters of links; an error if morcela has none."""
-    given = {option.name: values[option.name] for option in PARAMETERS}
-    if "morcela" in links and (given["morcela_beta"] is None or given["morcela_gamma"] is None):
+    parameter_values = {option.name: values[option.name] for option in PARAMETERS}
+    if "morcela" in links and (parameter_values["morcela_beta"] is None or parameter_values["morcela_gamma"] is None):
         raise InputError("morcela needs morcela_beta=NUMBER and morcela_gamma=NUMBER, fitted on other data")
-    return LinkParameters(**given)  # type: ignore[arg-type]
+    return LinkParameters(**parameter_values)  # type: ignore[arg-type]
 
 
 def link_signature(links: tuple[str, ...], parameters: LinkParameters) -> dict[str, str]:

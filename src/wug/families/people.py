@@ -152,8 +152,8 @@ class RaterMeans:
         _, starts, rows, sizes = np.unique(keys // width, return_index=True, return_inverse=True, return_counts=True)
         padded = np.full((sides, len(sizes), sizes.max(initial=0)), np.nan)
         padded[items % sides, rows[at], (np.arange(len(keys)) - starts[rows])[at]] = self.scores[usable]
-        several = (np.isfinite(padded).sum(axis=2) > 1).all(axis=0)
-        yield from _ceilings(padded[:, several])
+        has_several_raters = (np.isfinite(padded).sum(axis=2) > 1).all(axis=0)
+        yield from _ceilings(padded[:, has_several_raters])
 
     def notices(self) -> Iterator[str]:
         """Raters who judged something twice, or who cannot be used."""
@@ -165,23 +165,23 @@ class RaterMeans:
 
     def leave_one_out(self) -> Iterator[Estimate]:
         """The agreement of each response with the majority of the other raters; nothing with one rater per item."""
-        own = self.cell_means[self.cell_of]
+        own_means = self.cell_means[self.cell_of]
         others = self.raters[self.items] - 1
-        doubled = 2 * (self.agreeing[self.items] - own) - others
+        doubled = 2 * (self.agreeing[self.items] - own_means) - others
         agrees = np.where(np.abs(doubled) < _TIE, 0.5, np.where(doubled > 0, self.values, 1 - self.values))
-        some = others > 0.5
-        if some.any():
-            tops = np.bincount(self.items[some], agrees[some]).astype(np.float64)
-            bottoms = np.bincount(self.items[some]).astype(np.float64)
-            yield _ratio("leave_one_out", tops[bottoms > 0], bottoms[bottoms > 0], int(some.sum()))
+        has_others = others > 0.5
+        if has_others.any():
+            tops = np.bincount(self.items[has_others], agrees[has_others]).astype(np.float64)
+            bottoms = np.bincount(self.items[has_others]).astype(np.float64)
+            yield _ratio("leave_one_out", tops[bottoms > 0], bottoms[bottoms > 0], int(has_others.sum()))
 
 
 def _ratio(metric: str, tops: Floats, bottoms: Floats, n: int) -> Estimate:
     """A share of responses, with an interval by item."""
-    made = ratio_interval(tops, bottoms)
+    interval_result = ratio_interval(tops, bottoms)
     value = float(tops.sum() / bottoms.sum())
-    method = made.method if made.interval is None else f"{made.method}, by item"
-    return Estimate.of(metric, OVERALL, value, n, made.interval, method)
+    method = interval_result.method if interval_result.interval is None else f"{interval_result.method}, by item"
+    return Estimate.of(metric, OVERALL, value, n, interval_result.interval, method)
 
 
 def _paradigm_agreement(data: PeopleData, cells: RaterMeans) -> Iterator[Estimate]:
@@ -196,8 +196,8 @@ def _paradigm_agreement(data: PeopleData, cells: RaterMeans) -> Iterator[Estimat
 
 
 def _mean(metric: str, values: list[float]) -> Estimate:
-    found = mean_interval(values)
-    return Estimate.of(metric, OVERALL, fmean(values), len(values), found, None if found is None else "t")
+    interval = mean_interval(values)
+    return Estimate.of(metric, OVERALL, fmean(values), len(values), interval, None if interval is None else "t")
 
 
 def _ceilings(values: npt.NDArray[Any]) -> Iterator[SuiteOutput]:
@@ -221,18 +221,18 @@ def _ceilings(values: npt.NDArray[Any]) -> Iterator[SuiteOutput]:
 def _mean_split_correlation(values: npt.NDArray[Any]) -> float | None:
     """The mean correlation over items of the means of two random halves of their raters, or of their differences."""
     rng = np.random.default_rng(SPLIT_SEED)
-    there = np.isfinite(values)
-    filled, sizes = np.where(there, values, 0.0), there.sum(axis=2)
+    is_judged = np.isfinite(values)
+    filled, sizes = np.where(is_judged, values, 0.0), is_judged.sum(axis=2)
     totals, half = filled.sum(axis=2), sizes // 2
-    found = []
+    correlations = []
     for _ in range(SPLITS):
-        keys = np.where(there, rng.random(values.shape[1:]), 2.0)
+        keys = np.where(is_judged, rng.random(values.shape[1:]), 2.0)
         first = np.argsort(np.argsort(keys, axis=2), axis=2) < half[:, :, None]
         sums = np.where(first, filled, 0.0).sum(axis=2)
         one, other = map(np.subtract.reduce, (sums / half, (totals - sums) / (sizes - half)))
         if (r := pearson(one, other)) is not None:
-            found.append(r)
-    return fmean(found) if found else None
+            correlations.append(r)
+    return fmean(correlations) if correlations else None
 
 
 def _response_rows(data: PeopleData, cells: RaterMeans) -> Iterator[SuiteOutput]:

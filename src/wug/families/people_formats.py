@@ -97,16 +97,16 @@ def known_format(header: Sequence[str]) -> Reader | None:
 
 def _mturk(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
     """BLiMP's assignments of five items; items are named, since their columns are not in order."""
-    found = PeopleData("blimp-mturk")
+    people = PeopleData("blimp-mturk")
     numbers = [n for n in range(1, 100) if f"Input.item_{n}_condition" in columns.header]
     columns.require(*(f"Input.field_{n}_{k}" for n in numbers for k in (1, 2)), *(f"Answer.Choice{n}" for n in numbers))
     known: dict[tuple[str, str, str], int] = {}
-    left = dict.fromkeys(("rejected", "checks", "failed", "unpublished", "empty"), 0)
+    exclusions = dict.fromkeys(("rejected", "checks", "failed", "unpublished", "empty"), 0)
     unpublished: dict[str, None] = {}
     for record in columns.records:
         fields = record.fields
         rejected = values["status"] == "approved" and fields.get("AssignmentStatus") == "Rejected"
-        left["rejected"] += rejected
+        exclusions["rejected"] += rejected
         for n in numbers:
             condition = plain(fields[f"Input.item_{n}_condition"])
             if not condition:
@@ -119,45 +119,45 @@ def _mturk(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
             paradigm, answer = named[1], named[2]
             chosen = re.match(r"\s*([12])\.", plain(fields[f"Answer.Choice{n}"]))
             if paradigm.startswith("attnchk"):
-                left["checks"] += 1
-                left["failed"] += chosen is None or chosen[1] != answer
+                exclusions["checks"] += 1
+                exclusions["failed"] += chosen is None or chosen[1] != answer
             elif rejected:
                 continue
             elif paradigm not in _phenomena() and values["paradigms"] != "all":
                 unpublished[paradigm] = None
-                left["unpublished"] += 1
+                exclusions["unpublished"] += 1
             elif chosen is None:
-                left["empty"] += 1
+                exclusions["empty"] += 1
             else:
                 texts = [plain(fields[f"Input.field_{n}_{k}"]) for k in (answer, "2" if answer == "1" else "1")]
-                item = _blimp_item(found, known, (paradigm, texts[0], texts[1]))
-                found.responses.append(Response(item, plain(fields.get("anonCode")) or None, chosen[1] == answer))
-    found.notices += _mturk_notices(left, list(unpublished))
-    return found
+                item = _blimp_item(people, known, (paradigm, texts[0], texts[1]))
+                people.responses.append(Response(item, plain(fields.get("anonCode")) or None, chosen[1] == answer))
+    people.notices += _mturk_notices(exclusions, list(unpublished))
+    return people
 
 
-def _blimp_item(found: PeopleData, known: dict[tuple[str, str, str], int], key: tuple[str, str, str]) -> int:
+def _blimp_item(people: PeopleData, known: dict[tuple[str, str, str], int], key: tuple[str, str, str]) -> int:
     """The index of an item, which is added when it is first met."""
     if key not in known:
         paradigm, good, bad = key
         number = sum(other[0] == paradigm for other in known) + 1
         phenomenon = {"phenomenon": _phenomena()[paradigm]} if paradigm in _phenomena() else {}
-        known[key] = len(found.items)
-        found.items.append(JudgedItem(f"{paradigm}/{number}", {"paradigm": paradigm, **phenomenon}, good, bad))
+        known[key] = len(people.items)
+        people.items.append(JudgedItem(f"{paradigm}/{number}", {"paradigm": paradigm, **phenomenon}, good, bad))
     return known[key]
 
 
-def _mturk_notices(left: Mapping[str, int], unpublished: Sequence[str]) -> Iterator[str]:
-    if left["rejected"]:
-        yield f"{plural(left['rejected'], 'rejected assignment')} left out: add -S status=all to keep them"
-    if left["unpublished"]:
-        responses = f"{plural(left['unpublished'], 'response')} to {plural(len(unpublished), 'paradigm')}"
+def _mturk_notices(exclusions: Mapping[str, int], unpublished: Sequence[str]) -> Iterator[str]:
+    if exclusions["rejected"]:
+        yield f"{plural(exclusions['rejected'], 'rejected assignment')} left out: add -S status=all to keep them"
+    if exclusions["unpublished"]:
+        responses = f"{plural(exclusions['unpublished'], 'response')} to {plural(len(unpublished), 'paradigm')}"
         names = first_items(unpublished)
         yield f"{responses} outside the published set left out ({names}): add -S paradigms=all to keep them"
-    if left["checks"]:
-        yield f"{left['failed']} of {left['checks']:,} attention checks failed"
-    if left["empty"]:
-        yield f"{plural(left['empty'], 'response')} without an answer left out"
+    if exclusions["checks"]:
+        yield f"{exclusions['failed']} of {exclusions['checks']:,} attention checks failed"
+    if exclusions["empty"]:
+        yield f"{plural(exclusions['empty'], 'response')} without an answer left out"
 
 
 def _blimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
@@ -187,14 +187,14 @@ def _zhoblimp_summary(columns: NamedColumns, values: Mapping[str, Any]) -> Peopl
 
 
 def _summary(format: str, columns: NamedColumns, counts: list[ParadigmCounts]) -> PeopleData:
-    left = len(columns.records) - len(counts)
-    notices = [f"{plural(left, 'paradigm')} outside the published set left out"] if left else []
+    exclusions = len(columns.records) - len(counts)
+    notices = [f"{plural(exclusions, 'paradigm')} outside the published set left out"] if exclusions else []
     return PeopleData(format, counts=counts, notices=notices)
 
 
 def _qfrblimp(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
     """QFrBLiMP: the sentence that each annotator chose, and the right one."""
-    found = PeopleData("qfrblimp")
+    people = PeopleData("qfrblimp")
     annotators = [name for name in columns.header if _ANNOTATOR.fullmatch(name)]
     for number, record in enumerate(columns.records):
         fields = record.fields
@@ -202,32 +202,32 @@ def _qfrblimp(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
         texts = [plain(fields.get(name)) for name in ("sentence_a", "sentence_b")]
         good, bad = texts if label == 0 else texts[::-1]
         groups = {"phenomenon": plain(fields.get("type")), "category": plain(fields.get("category"))}
-        found.items.append(JudgedItem(str(number + 1), {k: v for k, v in groups.items() if v}, good, bad))
+        people.items.append(JudgedItem(str(number + 1), {k: v for k, v in groups.items() if v}, good, bad))
         for name in annotators:
             if plain(fields.get(name)):
-                found.responses.append(Response(number, name, columns.number(record, name) == label))
-    return found
+                people.responses.append(Response(number, name, columns.number(record, name) == label))
+    return people
 
 
 def read_turblimp(path: Path, grid: Sequence[Sequence[str]]) -> PeopleData:
     """TurBLiMP: one row per rater; a pair is a column of the first half and the one at its place in the second."""
-    found = PeopleData("turblimp-ratings", rated=True)
+    people = PeopleData("turblimp-ratings", rated=True)
     names = [match for cell in grid[1] if (match := RATED_CONDITION.fullmatch(cell))]
     half = len(names) // 2
     for number, (one, other) in enumerate(zip(names[:half], names[half:], strict=False), 1):
         if one[1] + one[3] != other[1] + other[3] or one[2] == other[2] or len(names) % 2:
             place = f"columns {number} and {number + half}"
             raise InputError(f"{one[0]!r} and {other[0]!r} are not the conditions of a pair", file=path, place=place)
-        found.items.append(JudgedItem(str(number), {"phenomenon": one[1] + one[3]}))
+        people.items.append(JudgedItem(str(number), {"phenomenon": one[1] + one[3]}))
     problems = ProblemList()
     for row, cells in enumerate(grid[2:], 3):
         for column, cell in enumerate(cells[: 2 * half]):
             rating = as_number(cell)
             if math.isfinite(rating):
-                found.responses.append(Response(column % half, str(row), rating, names[column][2] == "good"))
+                people.responses.append(Response(column % half, str(row), rating, names[column][2] == "good"))
             elif cell:
                 problems.error(f"row {row}, column {column + 1}", f"{cell!r} is not a rating")
     refuse_errors(problems, path)
-    if not found.responses:
+    if not people.responses:
         raise InputError("the file has no ratings", file=path)
-    return found
+    return people

@@ -70,12 +70,12 @@ def read_people(path: Path, options: Mapping[str, str], item: str = "item") -> P
         columns.item = _SENTENCES if set(_SENTENCES) <= set(table.header) else ()
         if not columns.item and len(values["rating"]) != 2:
             raise InputError(f"{item}=COLUMN must name the item of each response", file=path)
-    found = (reader or _long)(columns, values)
+    people = (reader or _long)(columns, values)
     refuse_errors(columns.problems, path)
-    if not found.responses and not found.counts:
+    if not people.responses and not people.counts:
         raise InputError("the file has no responses", file=path)
-    found.notices = [*columns.notices, *found.notices]
-    return found
+    people.notices = [*columns.notices, *people.notices]
+    return people
 
 
 def _long(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
@@ -84,13 +84,13 @@ def _long(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
     if len(ways) != 1:
         raise InputError("name one of correct=COLUMN, response=COLUMN and rating=COLUMN", file=columns.path)
     way = ways[0]
-    found = PeopleData("table", rated=way == "rating", z_scored=values["z_scored"])
+    people = PeopleData("table", rated=way == "rating", z_scored=values["z_scored"])
     if way == "rating" and len(values["rating"]) == 2:
-        return _wide_ratings(found, columns, values)
+        return _wide_ratings(people, columns, values)
     partner = {"response": "label", "rating": "condition"}.get(way)
     if partner and not values[partner]:
         raise InputError(f"{way} needs {partner}=COLUMN", file=columns.path)
-    if way == "rating" and not values["rater"] and not found.z_scored:
+    if way == "rating" and not values["rater"] and not people.z_scored:
         raise InputError(
             "z scores need rater=COLUMN; if ratings are z scores already, add z_scored=yes", file=columns.path
         )
@@ -98,10 +98,10 @@ def _long(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
     columns.require(*names, *values["rating"])
     rows = list(columns.items())
     groups = columns.groups_by_item(
-        (item, own) for (item, _), own in zip(rows, columns.groups_by_row(*names), strict=True)
+        (item, item_groups) for (item, _), item_groups in zip(rows, columns.groups_by_row(*names), strict=True)
     )
     texts = {item: _sentences(record) for item, record in rows}
-    found.items = [JudgedItem(item, own, *texts[item]) for item, own in groups.items()]
+    people.items = [JudgedItem(item, item_groups, *texts[item]) for item, item_groups in groups.items()]
     known = {item: index for index, item in enumerate(groups)}
     empty = 0
     for item, record in rows:
@@ -111,10 +111,10 @@ def _long(columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
             empty += 1
             continue
         if (response := _response(columns, record, values)) is not None:
-            found.responses.append(Response(known[item], rater, *response))
+            people.responses.append(Response(known[item], rater, *response))
     if empty:
-        found.notices.append(f"{plural(empty, 'row')} without a response left out")
-    return found
+        people.notices.append(f"{plural(empty, 'row')} without a response left out")
+    return people
 
 
 def _sentences(record: Record) -> tuple[str, str]:
@@ -132,10 +132,10 @@ def _response(columns: NamedColumns, record: Record, values: Mapping[str, Any]) 
             return columns.number(record, values["rating"][0]), condition == values["good"]
         message = f"{values['condition']} is {condition!r}, not {values['good']!r} or {values['bad']!r}"
     else:
-        given = plain(record.fields[values["correct"]]).lower()
-        if given in _TRUTH:
-            return float(_TRUTH[given]), True
-        message = f"{values['correct']} is {given!r}, not 0 or 1"
+        answer = plain(record.fields[values["correct"]]).lower()
+        if answer in _TRUTH:
+            return float(_TRUTH[answer]), True
+        message = f"{values['correct']} is {answer!r}, not 0 or 1"
     columns.problems.append(Problem("error", record.place, message))
     return None
 
@@ -143,20 +143,20 @@ def _response(columns: NamedColumns, record: Record, values: Mapping[str, Any]) 
 _TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 
 
-def _wide_ratings(found: PeopleData, columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
+def _wide_ratings(people: PeopleData, columns: NamedColumns, values: Mapping[str, Any]) -> PeopleData:
     """One row per pair, with a rating of each sentence: means of raters who are not named."""
-    if not found.z_scored:
+    if not people.z_scored:
         raise InputError(
             "two columns of ratings have no raters: add z_scored=yes if they are z scores", file=columns.path
         )
     columns.require(*values["rating"])
     for number, ((item, record), groups) in enumerate(zip(columns.items(), columns.groups_by_row(), strict=True)):
-        found.items.append(JudgedItem(item, groups, *_sentences(record)))
+        people.items.append(JudgedItem(item, groups, *_sentences(record)))
         for name, good in zip(values["rating"], (True, False), strict=True):
-            found.responses.append(Response(number, None, columns.number(record, name), good))
-    if twice := repeated(item.name for item in found.items):
+            people.responses.append(Response(number, None, columns.number(record, name), good))
+    if twice := repeated(item.name for item in people.items):
         raise InputError(f"item {twice[0]!r} occurs in several rows", file=columns.path)
-    return found
+    return people
 
 
 def _cells(path: Path) -> list[list[str]] | None:

@@ -53,8 +53,8 @@ def sampled(size: int, count: int, levels: Levels = lambda index: ()) -> tuple[i
 
 def strata_of(groups: Sequence[Mapping[str, str]], names: Sequence[str] | None = None) -> list[tuple[str, ...]]:
     """The values of the groups with these names, by default of all groups, of each item."""
-    chosen = dict.fromkeys(name for some in groups for name in some) if names is None else names
-    return [tuple(some.get(name, "") for name in chosen) for some in groups]
+    chosen = dict.fromkeys(name for item_groups in groups for name in item_groups) if names is None else names
+    return [tuple(item_groups.get(name, "") for name in chosen) for item_groups in groups]
 
 
 def _turns(size: int) -> list[int]:

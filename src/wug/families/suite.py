@@ -54,10 +54,10 @@ class ItemSuite(Generic[T]):
         if items >= len(self):
             return self
         strata = self.strata()
-        some = tuple(self.items[n] for n in sampled(len(strata), items, strata.__getitem__))
+        sampled_items = tuple(self.items[n] for n in sampled(len(strata), items, strata.__getitem__))
         limit = f"{items} by group" if len(set(strata)) > 1 else str(items)
         selection = {**self.selection, "limit": limit}
-        return replace(self, items=some, notices=self.sample_notices(some), selection=selection)
+        return replace(self, items=sampled_items, notices=self.sample_notices(sampled_items), selection=selection)
 
     def without(self, excluded: str | None, path: Path, identify: Callable[[T], tuple[str, Mapping[str, str]]]) -> Self:
         """The suite without excluded items, which are identified by name and groups; an unknown name is an error."""

@@ -130,10 +130,10 @@ def _text_of_sentences(group: Sequence[_Sentence], *, with_id: bool) -> Text:
 def _plain_sentences(path: Path, lines: Sequence[str]) -> Iterator[_Sentence]:
     """One word per line, sentences separated by blank lines."""
     sentence = _Sentence()
-    several = [(number, line.strip()) for number, line in enumerate(lines, 1) if len(line.split()) > 1]
-    if several:
+    long_lines = [(number, line.strip()) for number, line in enumerate(lines, 1) if len(line.split()) > 1]
+    if long_lines:
         what = "lines with several words, each of which counts as one word; the first"
-        log.warning("%s: %d %s: line %d, %r", path, len(several), what, several[0][0], several[0][1][:60])
+        log.warning("%s: %d %s: line %d, %r", path, len(long_lines), what, long_lines[0][0], long_lines[0][1][:60])
     for number, line in enumerate([*lines, ""], 1):
         word = line.strip()
         if "\t" in word:

@@ -91,7 +91,7 @@ class TrainingFolder:
         differing = [key for key in config if earlier.get(key) != config[key]]
         if differing:
             differ = "; ".join(
-                f"{_DESCRIPTIONS.get(key, key)} = {_shown(earlier.get(key))}, now {_shown(config[key])}"
+                f"{_DESCRIPTIONS.get(key, key)} = {_setting_text(earlier.get(key))}, now {_setting_text(config[key])}"
                 for key in differing
             )
             kind, resume = (
@@ -146,5 +146,5 @@ class TrainingFolder:
         write_text(self.path / "loss.tsv", "\n".join(lines) + "\n")
 
 
-def _shown(value: object) -> str:
+def _setting_text(value: object) -> str:
     return "not given" if value is None else repr(value)

@@ -214,7 +214,7 @@ def test_forms_are_scored_in_the_turn_of_the_assistant_as_by_plain_transformers(
             item = suite.items[0]
             messages = [
                 {"role": "user", "content": carriers.question(carrier, item)},
-                {"role": "assistant", "content": carriers.fill(carrier, "zib", form).text},
+                {"role": "assistant", "content": carriers.fill(carrier, "zib", form)[0]},
             ]
             whole = tokenizer.apply_chat_template(messages, tokenize=False, continue_final_message=True)
             start = whole.rindex(f" {form}.")  # the first token has the space before it

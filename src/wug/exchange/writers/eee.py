@@ -181,9 +181,9 @@ def _bounds(metric: Metric, value: float) -> tuple[float | str, float | str]:
 
 
 def _row(document: Json, result: Result, outcome: Outcome, sample: Sample) -> Json:
-    several = bool(sample.contexts)
-    choices = list(map(str.__add__, sample.contexts, sample.choices)) if several else list(sample.choices)
-    prompt = {"raw": "" if several else sample.context, "reference": list(sample.reference)}
+    has_contexts = bool(sample.contexts)
+    choices = list(map(str.__add__, sample.contexts, sample.choices)) if has_contexts else list(sample.choices)
+    prompt = {"raw": "" if has_contexts else sample.context, "reference": list(sample.reference)}
     digest = hashlib.sha256(json.dumps(prompt, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     metadata = {key: str(value) for key, value in outcome.groups.items()}
     if sample.logprobs:

@@ -60,8 +60,8 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     if not suites:
         names = ", ".join(name for task in TASKS.values() for name in task.folders)
         raise InputError(f"no task of BabyLM is in this folder. Its tasks are in folders such as {names}", file=folder)
-    left = _left_out({suite.name for suite in suites}, fast or folder.name == VERSIONS[1])
-    return [replace(suites[0], notices=(*suites[0].notices, *left)), *suites[1:]]
+    omissions = _left_out({suite.name for suite in suites}, fast or folder.name == VERSIONS[1])
+    return [replace(suites[0], notices=(*suites[0].notices, *omissions)), *suites[1:]]
 
 
 def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:

@@ -53,12 +53,12 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
         objects = [part for part in document.values() if isinstance(part, dict)]
         alone = "results" in document or all("predictions" in part for part in objects)
         tasks = {_task(path): document} if alone else document
-        suites, left = [], [NOT_READ] if NOT_READ in tasks else []
+        suites, omissions = [], [NOT_READ] if NOT_READ in tasks else []
         for key, content in tasks.items():
             if key in TASKS:
                 gold, part = _gold(key, path), mapping(content, key, path)
                 if gold is None:
-                    left.append(key)
+                    omissions.append(key)
                 elif key == "aoa":
                     suites.append(_ages(gold, part, path))
                 elif key == "reading":
@@ -66,9 +66,11 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
                 else:
                     suites.append(_suite(key, gold, part, path))
         if (not suites and tasks.keys() & TASKS.keys()) or not tasks.keys() & {*TASKS, FAST}:
-            raise InputError(f"none of its tasks can be scored ({', '.join(left) or 'unknown'}): {NEEDED}", file=path)
+            raise InputError(
+                f"none of its tasks can be scored ({', '.join(omissions) or 'unknown'}): {NEEDED}", file=path
+            )
         for suite in suites:
-            suite.warnings += [f"tasks left out: {', '.join(left)}"] if left else []
+            suite.warnings += [f"tasks left out: {', '.join(omissions)}"] if omissions else []
         if suites:
             yield ImportedRun(name, revision, "babylm", "babylm evaluation-pipeline", [path], suites)
         yield from _fast(mapping(tasks.get(FAST) or {}, FAST, path), name, path)
@@ -109,11 +111,11 @@ def _gold(task: str, path: Path) -> _Gold | None:
     return None
 
 
-def _imported(own: BabylmSuite) -> ImportedSuite:
+def _imported(babylm_suite: BabylmSuite) -> ImportedSuite:
     """The suite of a task, without outcomes."""
-    about = {"task": own.name, "data": f"{own.folder}@{own.checksum}"}
-    metrics = {metric.name: metric for metric in own.metrics}
-    return ImportedSuite(own.name, "babylm", about, metrics, meta=dict(own.meta))
+    about = {"task": babylm_suite.name, "data": f"{babylm_suite.folder}@{babylm_suite.checksum}"}
+    metrics = {metric.name: metric for metric in babylm_suite.metrics}
+    return ImportedSuite(babylm_suite.name, "babylm", about, metrics, meta=dict(babylm_suite.meta))
 
 
 def _take(suite: ImportedSuite, row: SuiteOutput) -> None:
@@ -167,13 +169,13 @@ def _ages(gold: _Gold, content: Json, path: Path) -> ImportedSuite:
 
 
 def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
-    own = BabylmSuite.of(task, gold.folder.name, tuple(gold.items))
-    suite = _imported(own)
+    babylm_suite = BabylmSuite.of(task, gold.folder.name, tuple(gold.items))
+    suite = _imported(babylm_suite)
     by_paradigm = {uid: _predictions(uid, mapping(content, uid, path), path) for uid, content in predictions.items()}
     sizes = Counter[str]()
     verdicts: dict[str, dict[str, list[bool]]] = {}
     preferences: list[float] = []
-    unknown, rated = 0, own.rated
+    unknown, rated = 0, babylm_suite.rated
     for item, name in zip(gold.items, names(gold.items), strict=True):
         place = sizes[item.uid]
         sizes[item.uid] += 1

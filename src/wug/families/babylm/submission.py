@@ -167,8 +167,8 @@ def _collated(parts: Sequence[_Part], files: Mapping[Path, object]) -> dict[str,
     fast: dict[str, dict[str, dict[str, float]]] = {}
     for part in parts:
         task = TASKS[part.task]
-        whole, *short = task.folders
-        is_full = task.full_only or (short and part.result.meta["folder"] == whole)
+        full_folder, *fast_folders = task.folders
+        is_full = task.full_only or (fast_folders and part.result.meta["folder"] == full_folder)
         if part.revision in CHECKPOINTS and not is_full:
             fast.setdefault(part.task, {})[part.revision] = _scores(part.result)
     lists: dict[str, list[dict[str, float]]] = {}

@@ -120,7 +120,7 @@ class BabylmSuite(ItemSuite[BabylmItem]):
 
 def macro_mean(verdicts: Mapping[str, Mapping[str, Sequence[bool]]]) -> Estimate:
     """The score of the leaderboard: the mean over UIDs, of subsets the mean of their means."""
-    means = [fmean(fmean(own) for own in uids.values()) for uids in verdicts.values()]
+    means = [fmean(fmean(uid_verdicts) for uid_verdicts in uids.values()) for uids in verdicts.values()]
     return Estimate(ACCURACY, MACRO, fmean(means), sum(map(len, verdicts.values())), method="none: a mean of means")
 
 

@@ -25,8 +25,10 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
     yield from grouped.overall_parts(result)
     for estimate in result.estimates:
         if estimate.group == MACRO:
-            shown = format_estimate(result, estimate)
-            yield EstimatesPart((replace(shown, name="mean of paradigms", reading="the score of the leaderboard"),))
+            macro_estimate = format_estimate(result, estimate)
+            yield EstimatesPart(
+                (replace(macro_estimate, name="mean of paradigms", reading="the score of the leaderboard"),)
+            )
     yield from grouped.group_figures(result)
 
 

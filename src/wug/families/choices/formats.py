@@ -91,7 +91,7 @@ def parse_plain(record: Record, number: int, settings: ChoicesSettings, problems
     options = _options(record, settings, problems)
     context = record.fields.get(settings.context)
     if not isinstance(context, str):
-        what = "missing" if context is None else f"{_shown(context)}, not text"
+        what = "missing" if context is None else f"{_value_text(context)}, not text"
         problems.error(record.place, f"{settings.context} is {what}")
         return
     if options is None:
@@ -99,7 +99,7 @@ def parse_plain(record: Record, number: int, settings: ChoicesSettings, problems
     answer = record.fields.get(settings.answer)
     right = _right(answer, options, settings)
     if not isinstance(right, int):
-        problems.error(record.place, f"{settings.answer} is {_shown(answer)}: {right}")
+        problems.error(record.place, f"{settings.answer} is {_value_text(answer)}: {right}")
         return
     name = record.fields.get(settings.item or "item", number)
     candidates = tuple(candidate(context, option, settings.join) for option in options)
@@ -198,7 +198,7 @@ def _listed(record: Record, column: str, problems: ProblemList) -> list[str] | N
             value = json.loads(value)
     if not isinstance(value, list) or not all(isinstance(option, str) for option in value):
         fix = 'write a list of texts, ["the cup", "the pen"], or one column per option, option_1, option_2, …'
-        problems.error(record.place, f"{column} is {_shown(value)}: {fix}")
+        problems.error(record.place, f"{column} is {_value_text(value)}: {fix}")
         return None
     return _checked(value, record, problems)
 
@@ -230,5 +230,5 @@ def _right(answer: object, options: Sequence[str], settings: ChoicesSettings) ->
     return f"write the number of the right option, {first} to {last}, its letter, or its text"
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return "missing" if value is None else repr(shortened(str(value), 80))

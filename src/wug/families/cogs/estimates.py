@@ -95,11 +95,13 @@ def _micro(metric: str, group: str, top: Floats, bottom: Floats, of_nothing: flo
     n, total = len(top), float(bottom.sum())
     if total == 0:
         return Estimate(metric, group, of_nothing, n)
-    ratio, made = float(top.sum()) / total, ratio_interval(top, bottom)
-    if made.interval is None:
-        return Estimate(metric, group, ratio, n, method=made.method)
-    low, high = max(0.0, made.interval.low), min(1.0, made.interval.high)
-    return Estimate(metric, group, ratio, n, low, high, "ratio" if made.method == "t" else f"ratio, {made.method}")
+    ratio, ratio_result = float(top.sum()) / total, ratio_interval(top, bottom)
+    if ratio_result.interval is None:
+        return Estimate(metric, group, ratio, n, method=ratio_result.method)
+    low, high = max(0.0, ratio_result.interval.low), min(1.0, ratio_result.interval.high)
+    return Estimate(
+        metric, group, ratio, n, low, high, "ratio" if ratio_result.method == "t" else f"ratio, {ratio_result.method}"
+    )
 
 
 def _harmonic_f1(scores: Mapping[str, Floats], lines: NDArray[np.intp]) -> float:

@@ -65,9 +65,9 @@ class SyntaxSuite(GenerationSuite[GoldLine]):
             detail = {"source": line.sentence, "target": line.form, "answer": output}
             yield Outcome(item, "exact_match", output == line.form, groups, detail)
             if self.dialect == "tags":
-                given, target = output.split(), line.form.split()
-                same = sum(one == other for one, other in zip(given, target, strict=False))
-                yield Outcome(item, "tag_accuracy", same / max(len(given), len(target)), groups)
+                tags, target = output.split(), line.form.split()
+                same = sum(one == other for one, other in zip(tags, target, strict=False))
+                yield Outcome(item, "tag_accuracy", same / max(len(tags), len(target)), groups)
             elif self.dialect == "tree":
                 predicted, right = brackets(output), brackets(line.form) or Counter()
                 yield Outcome(item, "well_formed", predicted is not None, groups)
@@ -117,10 +117,10 @@ def recognise_syntax(text: str) -> SyntaxDialect | None:
     return next((dialect for dialect in SYNTAX_DIALECTS if not any(_error(row, dialect) for row in rows)), None)
 
 
-def syntax_dialect(path: Path, given: str | None) -> SyntaxDialect | None:
+def syntax_dialect(path: Path, dialect_name: str | None) -> SyntaxDialect | None:
     """The dialect of a file, if it is one of Syntax-COGS: the given one, or that of its content."""
-    if given is not None:
-        return next((dialect for dialect in SYNTAX_DIALECTS if dialect == given), None)
+    if dialect_name is not None:
+        return next((dialect for dialect in SYNTAX_DIALECTS if dialect == dialect_name), None)
     return recognise_syntax(head(path))
 
 

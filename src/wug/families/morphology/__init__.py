@@ -117,8 +117,8 @@ def read_back(suite: MorphologySuite) -> list[str]:
     """How a file was read: the first item."""
     first = suite.items[0]
     forms = ", ".join(f"{f.text!r}{'' if f.rating is None else f' ({f.rating:g})'}" for f in first.forms[:6])
-    asked = carriers.carriers_of(first, suite.elicitation_options.carriers)[0].replace("{lemma}", first.lemma)
-    return [f"read as {suite.parsed.format}; first item: {shortened(asked.replace('{form}', '___'))} {forms}"]
+    sentence = carriers.carriers_of(first, suite.elicitation_options.carriers)[0].replace("{lemma}", first.lemma)
+    return [f"read as {suite.parsed.format}; first item: {shortened(sentence.replace('{form}', '___'))} {forms}"]
 
 
 def _parsed(path: Path, chosen: Mapping[str, Any]) -> tuple[ParsedForms, ProblemList]:

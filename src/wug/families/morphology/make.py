@@ -45,8 +45,8 @@ def tasks() -> list[str]:
 def make(task: str, items: int, seed: int, lexicon: Path | None = None, language: str = "eng") -> list[dict[str, str]]:
     """The rows of a wug test: one per candidate form, with the classes of endings in equal numbers."""
     if task not in languages()[language]["tasks"]:
-        there = ", ".join(languages()[language]["tasks"])
-        raise InputError(f"no new words for {task} in the language {language}. There are: {there}")
+        available_tasks = ", ".join(languages()[language]["tasks"])
+        raise InputError(f"no new words for {task} in the language {language}. There are: {available_tasks}")
     words = [*word_list(language), *([] if lexicon is None else (line.strip().lower() for line in read_lines(lexicon)))]
     known, frequent = frozenset(words), frozenset(words[:FREQUENT_WORDS])
     draw = random.Random(f"{task} {seed}")

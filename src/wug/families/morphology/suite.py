@@ -115,14 +115,14 @@ class MorphologySuite(ItemSuite[WugItem]):
         writes = self.elicitation_options.chat == "write"
         chat = Chat((), self.elicitation_options.template, answers=writes)
         wrapper = form.wrapper(_with_question(chat, "{question}"))
-        asked = replace(
+        suite = replace(
             self,
             elicitation="answer" if writes else "continuation",
             chat=replace(chat, wrapper=wrapper.checksum),
             notices=(*self.notices, *wrapper.notices),
         )
-        form.check([request for request in asked.requests() if isinstance(request, Request)])
-        return asked
+        form.check([request for request in suite.requests() if isinstance(request, Request)])
+        return suite
 
     def for_file(self, **options: str) -> MorphologySuite:
         """The suite for predictions in a file, with the options that count for them."""

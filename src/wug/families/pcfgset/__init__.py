@@ -153,11 +153,11 @@ def _opened(test_files: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList,
             function = files.stem(path).partition("_")[2]
             pairs_of_lines = [line._replace(item=f"{function}/{line.number}") for line in pairs_of_lines]
         lines += pairs_of_lines
-    lines = _grown(lines) if test_files.test == "increasing_length" else lines
+    lines = _with_growing_lengths(lines) if test_files.test == "increasing_length" else lines
     return plain_suite(test_files.name, lines, subtest=test_files.test), problems, wrong
 
 
-def _grown(lines: Sequence[files.SourceLine]) -> list[files.SourceLine]:
+def _with_growing_lengths(lines: Sequence[files.SourceLine]) -> list[files.SourceLine]:
     """The lines grouped by the length of the growing string.
 
     With `append` and `prepend` either argument may grow, and the other may be longer while it is short. The lengths
@@ -166,7 +166,7 @@ def _grown(lines: Sequence[files.SourceLine]) -> list[files.SourceLine]:
     sizes = [len(string) for line in lines if line.expression.outermost in UNARY for string in line.expression.strings]
     first, span = (min(sizes), max(sizes) - min(sizes) + 1) if sizes else (0, 1)
     seen: defaultdict[str, int] = defaultdict(int)
-    grown = []
+    grouped_lines = []
     for line in lines:
         function, strings = line.groups["function"], [len(string) for string in line.expression.strings]
         due = first + seen[function] % span
@@ -175,5 +175,5 @@ def _grown(lines: Sequence[files.SourceLine]) -> list[files.SourceLine]:
             size = strings[_KEPT[function]]
         else:
             size = due if due in strings else max(strings)
-        grown.append(line._replace(groups={"function": function, "length": str(size)}))
-    return grown
+        grouped_lines.append(line._replace(groups={"function": function, "length": str(size)}))
+    return grouped_lines

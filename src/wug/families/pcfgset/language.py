@@ -147,14 +147,14 @@ class Expression(NamedTuple):
             results.append(result)
             total += len(result)
             if len(result) > MAX_SYMBOLS:
-                raise InputError(f"its meaning has more than {MAX_SYMBOLS:,} symbols: {self._shown}")
+                raise InputError(f"its meaning has more than {MAX_SYMBOLS:,} symbols: {self._short_text}")
             if total > MAX_TOTAL_SYMBOLS:
                 steps = f"the {len(self.steps):,} steps of its meaning"
-                raise InputError(f"{steps} have more than {MAX_TOTAL_SYMBOLS:,} symbols together: {self._shown}")
+                raise InputError(f"{steps} have more than {MAX_TOTAL_SYMBOLS:,} symbols together: {self._short_text}")
         return tuple(results)
 
     @property
-    def _shown(self) -> str:
+    def _short_text(self) -> str:
         return shortened(" ".join(self.words), 60)
 
     def meaning(self) -> Symbols:

@@ -101,14 +101,16 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
     def compare(self, steps: Sequence[Sequence[str]], wholes: Sequence[str]) -> Iterator[SuiteOutput]:
         """Whether the output of each sample's last step and that of its whole are equal, and right."""
         yield from common.warn_if_empty([*wholes, *(answer for answers in steps for answer in answers)])
-        for sample, answers, whole in zip(self.items, steps, wholes, strict=True):
+        for sample, answers, whole_answer in zip(self.items, steps, wholes, strict=True):
             last = answers[-1]
             # As in the released script ("sequences containing strings > 5"): the model's outputs, right or wrong.
             longest = max((len(a.split()) for a in answers[:-1]), default=0)
             groups = {**sample.groups, "strings": _length_class(longest)}
-            yield Outcome(sample.item, "consistency", last == whole, groups, _detail(sample, answers, whole))
+            yield Outcome(
+                sample.item, "consistency", last == whole_answer, groups, _detail(sample, answers, whole_answer)
+            )
             yield Outcome(sample.item, "unrolled_accuracy", last == sample.target, groups)
-            yield Outcome(sample.item, "original_accuracy", whole == sample.target, groups)
+            yield Outcome(sample.item, "original_accuracy", whole_answer == sample.target, groups)
 
     def strata(self) -> list[tuple[str, ...]]:
         """The outermost function."""
@@ -120,7 +122,9 @@ class LocalismSuite(PcfgSuite[UnrolledSource]):
         If only one was, they are not equal, and it is not the target, since it is longer.
         """
         outputs = zip(self.items, wholes, steps, strict=True)
-        cut_off = [s.may_be_cut_off(whole) and s.may_be_cut_off(answers[-1]) for s, whole, answers in outputs]
+        cut_off = [
+            s.may_be_cut_off(whole_answer) and s.may_be_cut_off(answers[-1]) for s, whole_answer, answers in outputs
+        ]
         both = [n for n, is_cut_off in enumerate(cut_off) if is_cut_off]
         whole_outputs = generate([self.items[n].source for n in both])
         last_outputs = generate([self.items[n].step_source(len(steps[n]) - 1, steps[n]) for n in both])
@@ -237,7 +241,7 @@ def _step(source: str, unused: set[int]) -> FunctionStep | None:
     return FunctionStep(function, tuple(arguments)) if len(arguments) == arity(function) else None
 
 
-def _detail(sample: UnrolledSource, answers: Sequence[str], whole: str) -> Mapping[str, Any]:
+def _detail(sample: UnrolledSource, answers: Sequence[str], whole_answer: str) -> Mapping[str, Any]:
     """The tree of a sample's outputs as JSON data.
 
     For each step: its source, its `inputs` (a string, or the number of an earlier step), the output, the `right`
@@ -259,7 +263,7 @@ def _detail(sample: UnrolledSource, answers: Sequence[str], whole: str) -> Mappi
             "diverges": below and right != answers[number],
         }
         rows.append(row)
-    return {"source": sample.source, "target": sample.target, "answer": whole, "steps": rows}
+    return {"source": sample.source, "target": sample.target, "answer": whole_answer, "steps": rows}
 
 
 def _length_class(symbols: int) -> str:

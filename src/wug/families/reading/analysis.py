@@ -95,7 +95,7 @@ def analyse(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> list[list[
     each = [_fit_measure(prepared, sets, measure) for measure in prepared.settings.measure]
     unused = tuple(_unused_frequency(prepared, sets))
     fits = [[fit._replace(warnings=(*fit.warnings, *unused)) for fit in fits_of_model] for fits_of_model in each]
-    return [list(own) for own in zip(*fits, strict=True)]
+    return [list(measure_fits) for measure_fits in zip(*fits, strict=True)]
 
 
 def _unused_frequency(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> Iterator[str]:
@@ -166,8 +166,8 @@ def _fit(prepared: PreparedTable, design: Design, y: Floats, rows: Indices) -> l
         results = []
         for columns in design.targets:
             target = model.validate(columns, settings.sigma)
-            shown = model.fit(columns, scaled=True) if settings.scale else target.coefficients
-            results.append((folds, baseline, target, shown))
+            coefficients = model.fit(columns, scaled=True) if settings.scale else target.coefficients
+            results.append((folds, baseline, target, coefficients))
     except InputError as error:
         raise InputError(error.message, file=prepared.table.file) from None
     return results

@@ -79,7 +79,7 @@ def _repeated(table: WordTable, keys: Sequence[str | None], earlier: Indices, la
     text, _, subject = keys
     names = [name for name in keys if name is not None]
     pairs = list(zip(earlier.tolist(), later.tolist(), strict=True))[:EXAMPLES]
-    shown = "; ".join(
+    examples = "; ".join(
         f"{', '.join(f'{name} {table.texts(name)[second]}' for name in names)}: {table.place(first)} and "
         f"{table.place(second)}"
         for first, second in pairs
@@ -88,4 +88,4 @@ def _repeated(table: WordTable, keys: Sequence[str | None], earlier: Indices, la
     fixes += [] if text else ["name the text with --text"]
     fixes += [] if subject else ["name the participants with --subject, or average over them with --aggregate"]
     fix = ", or ".join(fixes) or "leave one of them out"
-    return table.error(f"repeated keys in {plural(len(later), 'row')} ({shown}). {fix[0].upper()}{fix[1:]}", later)
+    return table.error(f"repeated keys in {plural(len(later), 'row')} ({examples}). {fix[0].upper()}{fix[1:]}", later)

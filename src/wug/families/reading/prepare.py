@@ -142,9 +142,9 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     """Apply conditions and exclusions, average over participants, and make length and frequency of the words."""
     for measure in settings.measure:
         parts = [part.strip() for part in measure.split(",")]
-        several = len(parts) > 1 and all(part in table.columns for part in parts)
+        has_several_columns = len(parts) > 1 and all(part in table.columns for part in parts)
         repeat = " ".join(f"--measure {part}" for part in parts)
-        table.require(measure, "measure", f" Several measures: {repeat}" if several else "")
+        table.require(measure, "measure", f" Several measures: {repeat}" if has_several_columns else "")
         table.numbers(measure)
     for name in ("word", "text", "position", "sentence", "subject"):
         if (column := getattr(settings, name)) is not None:
@@ -153,12 +153,12 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
         table.require(str(settings.cluster), "cluster column")
     if settings.split is not None and settings.split.startswith(BY):
         table.require(settings.split.removeprefix(BY), "split column")
-    left: Mask = np.ones(len(table), bool)
+    used_rows: Mask = np.ones(len(table), bool)
     removed: dict[str, int] = {}
     for condition in settings.where:
         fulfilled = table.fulfils(condition)
-        removed[f"where {condition}"] = int(np.count_nonzero(left & ~fulfilled))
-        left &= fulfilled
+        removed[f"where {condition}"] = int(np.count_nonzero(used_rows & ~fulfilled))
+        used_rows &= fulfilled
     subject = settings.subject
     if settings.aggregate:
         if settings.position is None:
@@ -169,7 +169,7 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
                 file=table.file,
             )
         names = [name for name in (settings.text, settings.position) if name is not None]
-        table, left = aggregate(table, left, names, settings.measure)
+        table, used_rows = aggregate(table, used_rows, names, settings.measure)
         if subject is not None:
             table.columns[subject] = [""] * len(table)
         subject = None
@@ -190,9 +190,9 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     for kind in settings.exclude:
         if kind != "zero":
             excluded = _excluded(kind, table, words, keys, settings)
-            removed[f"exclude {kind}"] = int(np.count_nonzero(left & excluded))
-            left &= ~excluded
-    return PreparedTable(table, settings, keys, left, removed, words, tuple(warnings), frequency)
+            removed[f"exclude {kind}"] = int(np.count_nonzero(used_rows & excluded))
+            used_rows &= ~excluded
+    return PreparedTable(table, settings, keys, used_rows, removed, words, tuple(warnings), frequency)
 
 
 def _excluded(

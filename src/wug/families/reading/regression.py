@@ -151,9 +151,9 @@ class Regression:
         sums = products[0, at]
         square = products[np.ix_(at, at)] - np.outer(sums, sums) / n
         right = products[at, -1] - sums * products[0, -1] / n
-        own = np.sqrt(np.maximum(np.diag(square), 0.0))
-        lower, smallest = self._factor(square, own, columns, fold)
-        slopes = _back(lower, own, right)
+        norms = np.sqrt(np.maximum(np.diag(square), 0.0))
+        lower, smallest = self._factor(square, norms, columns, fold)
+        slopes = _back(lower, norms, right)
         middle = self._middle + float(products[0, -1]) / n
         intercept = middle - float(sums @ slopes) / n
         rss = float(products[-1, -1] - products[0, -1] ** 2 / n - right @ slopes)
@@ -162,20 +162,20 @@ class Regression:
             x = self._x[train][:, columns] - sums / n
             centred = self._y[train] - middle
             for _ in range(2):
-                slopes = slopes + _back(lower, own, x.T @ (centred - x @ slopes))
+                slopes = slopes + _back(lower, norms, x.T @ (centred - x @ slopes))
             rss = float(np.square(centred - x @ slopes).sum())
             intercept = middle - float(sums @ slopes) / n
-        inverse = _back(lower, own, np.eye(len(columns)))
+        inverse = _back(lower, norms, np.eye(len(columns)))
         return _Solution(slopes, intercept, max(rss, 0.0), n, inverse)
 
-    def _factor(self, square: Floats, own: Floats, columns: list[int], fold: int | None) -> tuple[Floats, float]:
+    def _factor(self, square: Floats, norms: Floats, columns: list[int], fold: int | None) -> tuple[Floats, float]:
         """The Cholesky factor of the correlations, and the smallest variance that a column has left."""
         where = "" if fold is None else f" in the training set of fold {fold + 1}"
         limit = math.sqrt(len(self._y)) * np.maximum(1e-6 * self._spread, 1e-13 * np.abs(self._means))
         for index, column in enumerate(columns):
-            if own[index] <= limit[column]:
+            if norms[index] <= limit[column]:
                 raise InputError(f"term {self._names[column]!r} is constant{where}: leave it out, or use other folds")
-        correlations = square / np.outer(own, own)
+        correlations = square / np.outer(norms, norms)
         lower = np.zeros_like(correlations)
         smallest = 1.0
         for index, column in enumerate(columns):
@@ -183,15 +183,15 @@ class Regression:
             if index:
                 row = np.asarray(np.linalg.solve(lower[:index, :index], correlations[:index, index]), np.float64)
                 lower[index, :index] = row
-            left = float(correlations[index, index] - row @ row)
-            if left < COLLINEAR:
+            unexplained = float(correlations[index, index] - row @ row)
+            if unexplained < COLLINEAR:
                 others = [self._names[other] for other in columns[:index]]
                 raise InputError(
                     f"term {self._names[column]!r} is collinear with {_closest(correlations[index], others)}{where}: "
                     "leave one of them out"
                 )
-            lower[index, index] = math.sqrt(left)
-            smallest = min(smallest, left)
+            lower[index, index] = math.sqrt(unexplained)
+            smallest = min(smallest, unexplained)
         return lower, smallest
 
     def _predict(self, slopes: Floats, intercept: float, columns: list[int], rows: Indices | slice) -> Floats:
@@ -270,9 +270,9 @@ def _scale(sigma: Sigma, rss: float, n: int, coefficients: int, residuals: Float
             return float(residuals.std(ddof=1))
 
 
-def _back(lower: Floats, own: Floats, right: Floats) -> Floats:
+def _back(lower: Floats, norms: Floats, right: Floats) -> Floats:
     """Solve the normal equations given the factor of their correlations."""
-    scale = own if right.ndim == 1 else own[:, None]
+    scale = norms if right.ndim == 1 else norms[:, None]
     solved: Floats = np.linalg.solve(lower.T, np.linalg.solve(lower, right / scale)) / scale
     return solved
 

@@ -29,8 +29,8 @@ def write_r(
 ) -> list[Path]:
     """Write one data file and one script per measure and predictor set; their paths."""
     written: list[Path] = []
-    for number, (predictors, own) in enumerate(zip(sets, fits, strict=True), 1):
-        for fit in own:
+    for number, (predictors, model_fits) in enumerate(zip(sets, fits, strict=True), 1):
+        for fit in model_fits:
             name = f"{_name(fit.measure)}_{number}"
             while folder / f"{name}.R" in written:
                 name += "_"

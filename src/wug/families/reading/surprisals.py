@@ -124,11 +124,11 @@ def read_surprisals(
     labels = table.texts("model") if "model" in table.columns else [Path(str(source)).name] * len(table)
     sets, mismatched = [], 0
     for label in dict.fromkeys(labels):
-        own = [row for row, value in enumerate(labels) if value == label]
+        model_rows = [row for row, value in enumerate(labels) if value == label]
         part = WordTable(
             table.file,
-            {name: [values[row] for row in own] for name, values in table.columns.items()},
-            [table.place(row) for row in own],
+            {name: [values[row] for row in model_rows] for name, values in table.columns.items()},
+            [table.place(row) for row in model_rows],
         )
         at = _matched(prepared, part)
         differing = _differing(prepared, part, at)
@@ -143,20 +143,20 @@ def read_surprisals(
 
 def _matched(prepared: PreparedTable, part: WordTable) -> Indices:
     """The row of the table of surprisals for every row of the reading times; -1 where there is none."""
-    settings, own = prepared.settings, prepared.table
+    settings, times = prepared.settings, prepared.table
     if settings.position is None:
-        raise InputError("joining surprisals needs the columns --text and --position", file=own.file)
+        raise InputError("joining surprisals needs the columns --text and --position", file=times.file)
     position = _key_column(part, settings.position, POSITION_KEYS)
     text = None if settings.text is None else _key_column(part, settings.text, TEXT_KEYS)
     Keys.of(part, text, position, None)  # which refuses keys that are there twice
     theirs = [""] * len(part) if text is None else part.texts(text)
-    ours = [""] * len(own) if settings.text is None else own.texts(settings.text)
+    ours = [""] * len(times) if settings.text is None else times.texts(settings.text)
     if text == TEXT_KEYS[0] and text != settings.text and not set(ours) & set(theirs):
         numbers = {name: str(number) for number, name in enumerate(dict.fromkeys(ours), 1)}
         ours = [numbers[name] for name in ours]
     position_numbers = part.numbers(position).astype(int)
     known = {key: row for row, key in enumerate(zip(theirs, position_numbers.tolist(), strict=True))}
-    wanted = zip(ours, own.numbers(settings.position).astype(int).tolist(), strict=True)
+    wanted = zip(ours, times.numbers(settings.position).astype(int).tolist(), strict=True)
     return np.array([known.get(key, -1) for key in wanted], np.intp)
 
 

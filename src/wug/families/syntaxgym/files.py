@@ -153,12 +153,12 @@ def _load_json(path: Path, problems: ProblemList) -> dict[str, Any]:
 
 def _forbid_constants(document: dict[str, Any], problems: ProblemList) -> None:
     """NaN and Infinity are not JSON; only results may have them, as other programs write them."""
-    left: list[tuple[str, Any]] = [("", document)]
-    while left:
-        where, value = left.pop()
+    waiting: list[tuple[str, Any]] = [("", document)]
+    while waiting:
+        where, value = waiting.pop()
         if isinstance(value, dict):
-            left.extend((f"{where}, {key}", inner) for key, inner in value.items() if key != "metric_value")
+            waiting.extend((f"{where}, {key}", inner) for key, inner in value.items() if key != "metric_value")
         elif isinstance(value, list):
-            left.extend((f"{where}, entry {index}", inner) for index, inner in enumerate(value, start=1))
+            waiting.extend((f"{where}, entry {index}", inner) for index, inner in enumerate(value, start=1))
         elif isinstance(value, float) and not math.isfinite(value):
             problems.error(where.removeprefix(", "), f"{value} is not a JSON value")

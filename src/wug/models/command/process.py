@@ -44,7 +44,7 @@ class LineProcess:
             early = self._lines.get()
             if early is None:
                 self._fail("ended before it got a source", patience=EXIT_TIMEOUT_S)
-            self._fail(f"printed a line that is not an answer: {_shown(early)}")
+            self._fail(f"printed a line that is not an answer: {_line_text(early)}")
         writer = threading.Thread(target=_write, args=(self._process.stdin, lines), daemon=True)
         writer.start()
         answers: list[str] = []
@@ -72,7 +72,7 @@ class LineProcess:
         try:
             return line.decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError:
-            self._fail(f"gave an answer that is not UTF-8 text: {_shown(line)}")
+            self._fail(f"gave an answer that is not UTF-8 text: {_line_text(line)}")
 
     def _fail(self, problem: str, patience: float = 0.0) -> NoReturn:
         exit_code = kill(self._process, after=patience)  # one that has closed its output is about to exit
@@ -184,5 +184,5 @@ def _end(process: subprocess.Popen[bytes], reader: threading.Thread, errors: IO[
     errors.close()
 
 
-def _shown(line: bytes) -> str:
+def _line_text(line: bytes) -> str:
     return repr(line.decode("utf-8", errors="backslashreplace").rstrip("\n")[:100])

@@ -42,7 +42,7 @@ def token_spans(text: str, tokens: Sequence[str], offsets: Sequence[int] | None 
     if exact is not None:
         return exact
     if any(token and _is_part(token) for token in tokens):
-        raise InputError(f"the tokens {_shown(tokens)} fit {text[:80]!r} in no way, or in several")
+        raise InputError(f"the tokens {_token_text(tokens)} fit {text[:80]!r} in no way, or in several")
     spans = align(text, tokens, starts=(), ends=())
     if missing := left_out(text, spans):
         raise InputError(f"no token is left for {text[missing[0] :][:30]!r} in {text[:80]!r}")
@@ -233,5 +233,5 @@ def _spans(text: str, indices: Sequence[int], ranges: Sequence[Span]) -> list[Sp
     return spans
 
 
-def _shown(tokens: Sequence[str]) -> str:
+def _token_text(tokens: Sequence[str]) -> str:
     return repr(list(tokens[:12]))[:-1] + (", …]" if len(tokens) > 12 else "]")

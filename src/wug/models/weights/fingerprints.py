@@ -105,10 +105,10 @@ def _chunk_digest(chunk: tuple[Path, int]) -> bytes:
     try:
         with timed("hash"), path.open("rb") as file:
             file.seek(first)
-            left = CHUNK_BYTES
-            while left and (data := file.read(min(left, 1 << 20))):
+            remaining_bytes = CHUNK_BYTES
+            while remaining_bytes and (data := file.read(min(remaining_bytes, 1 << 20))):
                 digest.update(data)
-                left -= len(data)
+                remaining_bytes -= len(data)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
     return digest.digest()

@@ -98,17 +98,17 @@ def _side_by_side(
     moved = _out_of_order([pairs[position] for position in range(len(ours)) if position in pairs])
     taken = set(pairs.values())
     rows: list[TermPair] = []
-    shown = 0
+    next_partner = 0
     for position, piece in enumerate(ours):
         partner = pairs.get(position)
         if partner is None:
             rows.append(TermPair(piece.text(dialect), None, ("missing",)))
             continue
-        rows += [_too_many(theirs[at], dialect) for at in range(shown, partner) if at not in taken]
-        shown = max(shown, partner)
+        rows += [_too_many(theirs[at], dialect) for at in range(next_partner, partner) if at not in taken]
+        next_partner = max(next_partner, partner)
         changes = _changes(piece, theirs[partner]) or (("order",) if partner in moved else ())
         rows.append(TermPair(piece.text(dialect), theirs[partner].text(dialect), changes))
-    rows += [_too_many(theirs[at], dialect) for at in range(shown, len(theirs)) if at not in taken]
+    rows += [_too_many(theirs[at], dialect) for at in range(next_partner, len(theirs)) if at not in taken]
     return rows
 
 

@@ -248,14 +248,14 @@ class FunctionNames:
         return renamed
 
     def _deal(self, position: FunctionPosition, arguments: Sequence[int], random: Random) -> str:
-        left = self._left.setdefault(position, [])
-        if not left:
-            left += random.sample(self._cards[position], len(self._cards[position]))
-        for at in reversed(range(len(left))):
-            preference = math.prod(self._preferences.get((left[at], n, kind), 1.0) for n, kind in enumerate(arguments))
+        deck = self._left.setdefault(position, [])
+        if not deck:
+            deck += random.sample(self._cards[position], len(self._cards[position]))
+        for at in reversed(range(len(deck))):
+            preference = math.prod(self._preferences.get((deck[at], n, kind), 1.0) for n, kind in enumerate(arguments))
             if random.random() * MAX_PREFERENCE < preference:
-                return left.pop(at)
-        return left.pop()
+                return deck.pop(at)
+        return deck.pop()
 
 
 def _arguments(shape: Shape) -> list[tuple[int, list[int]]]:
