@@ -64,8 +64,8 @@ def distinguishing_options(results: Sequence[Result]) -> list[str]:
     """What tells results of one suite and model apart: the first option in which all differ; empty if there is none."""
     signatures = [dict(result.signature.without("wug", "suite", "model").fields) for result in results]
     for key in signatures[0]:
-        if len({each.get(key) for each in signatures} - {None}) == len(signatures):
-            return [f"{key}={each[key]}" for each in signatures]
+        if len({signature.get(key) for signature in signatures} - {None}) == len(signatures):
+            return [f"{key}={signature[key]}" for signature in signatures]
     return []
 
 

@@ -277,9 +277,9 @@ def reading(
         >>> frame = reading.to_pandas()
     """
     formulas = [f"{k}={v}" for k, v in predictors.items()] if isinstance(predictors, Mapping) else _as_tuple(predictors)
-    uses, where = _as_tuple(options.pop("use", None)), _as_tuple(options.pop("where", None))
+    uses, conditions = _as_tuple(options.pop("use", None)), _as_tuple(options.pop("where", None))
     allow_mismatch = bool(options.pop("allow_mismatch", False))
-    reading_settings = settings({**as_text(options), "baseline": baseline}, _as_tuple(measure), where)
+    reading_settings = settings({**as_text(options), "baseline": baseline}, _as_tuple(measure), conditions)
     with opened_cache(None if cache is None else user_path(cache)) as outputs:
         result = run_reading(
             ReadingRequest(

@@ -299,17 +299,21 @@ def with_metric(result: Result, metric: str) -> Result:
 def _row(result: Result, outcome: Outcome) -> dict[str, object]:
     values = (result.suite, result.kind, result.model, outcome.item, outcome.metric, outcome.value)
     leading_cells = dict(zip(OUTCOME_COLUMNS, values, strict=True))
-    groups, details = outcome.groups, _flattened(outcome.detail)
-    return {**leading_cells, **_renamed(groups, "group", leading_cells), **_renamed(details, "detail", leading_cells)}
+    groups, details = outcome.groups, _flatten(outcome.detail)
+    return {
+        **leading_cells,
+        **_without_clashes(groups, "group", leading_cells),
+        **_without_clashes(details, "detail", leading_cells),
+    }
 
 
-def _renamed(values: Mapping[str, object], prefix: str, taken: Mapping[str, object]) -> dict[str, object]:
-    return {f"{prefix}.{name}" if name in taken else name: value for name, value in values.items()}
+def _without_clashes(values: Mapping[str, object], prefix: str, used_names: Mapping[str, object]) -> dict[str, object]:
+    return {f"{prefix}.{name}" if name in used_names else name: value for name, value in values.items()}
 
 
-def _flattened(values: Mapping[str, object], path: str = "") -> dict[str, object]:
+def _flatten(values: Mapping[str, object], path: str = "") -> dict[str, object]:
     """Nested values by their paths."""
     by_path: dict[str, object] = {}
     for name, value in values.items():
-        by_path |= _flattened(value, f"{path}{name}.") if isinstance(value, Mapping) else {f"{path}{name}": value}
+        by_path |= _flatten(value, f"{path}{name}.") if isinstance(value, Mapping) else {f"{path}{name}": value}
     return by_path

@@ -25,7 +25,7 @@ def prepare() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell, as by `>&-`
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (for the rest of the process)
-    codecs.register_error(ESCAPES, _escaped)
+    codecs.register_error(ESCAPES, _escape)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=ESCAPES)
@@ -82,7 +82,7 @@ class JsonFormatter(logging.Formatter):
         return json.dumps({"level": record.levelname.lower(), "message": record.getMessage()}, ensure_ascii=True)
 
 
-def _escaped(error: UnicodeError) -> tuple[str, int]:
+def _escape(error: UnicodeError) -> tuple[str, int]:
     r"""What a stream cannot encode, as `\u00e9`: so JSON stays JSON."""
     assert isinstance(error, UnicodeEncodeError)
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end

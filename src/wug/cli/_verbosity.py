@@ -87,11 +87,11 @@ def _refusing_repeats(
     parse = parser.parse_args
 
     def parse_args(args: list[str]) -> tuple[dict[str, object], list[str], list[click.Parameter]]:
-        opts, rest, order = parse(args=args)
+        opts, remainder, order = parse(args=args)
         for param, times in Counter(order).items():
             if times > 1 and isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count):
                 raise click.UsageError(f"{param.opts[0]} is given twice and takes one value", ctx)
-        return opts, rest, order
+        return opts, remainder, order
 
     parser.parse_args = parse_args  # type: ignore[method-assign]
     return parser

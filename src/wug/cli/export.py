@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wug.results.comparison import RunComparison
     from wug.results.store import Store
 
-WHAT = ("outcomes", "estimates", "surprisals", "suite", "comparison")
+CONTENTS = ("outcomes", "estimates", "surprisals", "suite", "comparison")
 FOR_PEOPLE = ("table", "markdown", "latex", "html")
 """Formats in which estimates are exported by default."""
 CHARTS = (".svg", ".png", ".pdf", ".html", ".json")
@@ -52,7 +52,7 @@ PIECE_BYTES = 1 << 20
 )
 @click.option(
     "--what",
-    type=click.Choice(WHAT),
+    type=click.Choice(CONTENTS),
     help="Content to write: outcomes, estimates, surprisals by region (SyntaxGym), the evaluated suite as JSON "
     "(SyntaxGym), or differences between runs.  [default: outcomes; estimates for table, md, latex and html]",
 )
@@ -203,7 +203,7 @@ def _to_table(
     if what == "suite":
         if common.resolve_format(form, output, {".json": "json"}) not in (None, "json"):
             raise click.UsageError(f"--what suite writes JSON, not {form}: leave --to out")
-        common.deliver_text(_evaluated(selection.results()), output)
+        common.deliver_text(_evaluated_suite(selection.results()), output)
         return
     form = common.resolve_format(form, output, format_suffixes()) or ("table" if is_wide else "csv")
     what = what or ("estimates" if is_wide or form in FOR_PEOPLE else "outcomes")
@@ -213,11 +213,11 @@ def _to_table(
         _write_outcomes(selection.results(), form, output, raw=options["raw"])
         return
     common.require_format(form, output)
-    table = _wide(selection, labels) if is_wide else _table(selection, what, form)
+    table = _wide_table(selection, labels) if is_wide else _table(selection, what, form)
     common.deliver_table(table, form, output, raw=options["raw"])
 
 
-def _wide(selection: _Selection, names: Mapping[str, str]) -> RowTable:
+def _wide_table(selection: _Selection, names: Mapping[str, str]) -> RowTable:
     from wug.views.result_tables import wide_table
 
     results = selection.results(outcomes=False)
@@ -267,7 +267,7 @@ def _surprisals(results: list[Result]) -> RowTable:
     return RowTable(*make([result for result in results if result.kind == kind]))
 
 
-def _evaluated(results: list[Result]) -> str:
+def _evaluated_suite(results: list[Result]) -> str:
     writers = [(result, registry.family_of(result.kind).evaluated_json) for result in results]
     evaluated = [(result, write) for result, write in writers if write]
     if len(evaluated) != 1:

@@ -54,13 +54,13 @@ class DeclaredCommand(Protocol):
         """What users write."""
 
 
-Declared = TypeVar("Declared", bound=DeclaredCommand)
+Declaration = TypeVar("Declaration", bound=DeclaredCommand)
 
 
-class DeclaredGroup(SuggestingGroup, Generic[Declared]):
+class DeclaredGroup(SuggestingGroup, Generic[Declaration]):
     """A group whose commands are declared by families, in their module `commands` or in the package itself."""
 
-    def declared_by(self, commands: FamilyCommands) -> Sequence[Declared]:
+    def declared_by(self, commands: FamilyCommands) -> Sequence[Declaration]:
         """The commands of a family that are in this group."""
         raise NotImplementedError
 
@@ -73,12 +73,12 @@ class DeclaredGroup(SuggestingGroup, Generic[Declared]):
         declared = self._commands.get(cmd_name)
         return None if declared is None else verbosity.add_global_flags(self.command_of(declared))
 
-    def command_of(self, declared: Declared) -> click.Command:
+    def command_of(self, declared: Declaration) -> click.Command:
         """The command for a declaration."""
         raise NotImplementedError
 
     @property
-    def _commands(self) -> dict[str, Declared]:
+    def _commands(self) -> dict[str, Declaration]:
         declared = (self.declared_by(family.commands) for family in registry.families())
         return {command.name: command for commands in declared for command in commands}
 
@@ -101,10 +101,10 @@ class CommandFolder(SuggestingGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command, whose options have the defaults of configuration files."""
-        name, command, rest = super().resolve_command(ctx, args)
+        name, command, remainder = super().resolve_command(ctx, args)
         if name is not None and command is not None:
             ctx.default_map = {name: option_defaults(command)}
-        return name, command, rest
+        return name, command, remainder
 
 
 def option_defaults(command: click.Command) -> dict[str, Any]:

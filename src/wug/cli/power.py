@@ -77,9 +77,9 @@ def _table(needs: Sequence[NeededItems], power: float) -> RowTable:
     from wug.stats_paired import MAX_ITEMS
 
     is_paired = needs[0].paired
-    value, current = ("difference", "power_now") if is_paired else ("value", "width_now")
+    value, now_name = ("difference", "power_now") if is_paired else ("value", "width_now")
     target = "wanted_difference" if is_paired else "wanted_width"
-    names = ("suite", "metric", value, "n", current, target, "items_needed")
+    names = ("suite", "metric", value, "n", now_name, target, "items_needed")
     rows = [(e.suite, e.metric, e.value, e.items, e.now, e.wanted, e.needed) for e in needs]
     cells = [
         (

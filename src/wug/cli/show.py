@@ -86,15 +86,8 @@ def show_sweep(store: Store, name: str, form: str, *, as_matrix: bool = False, b
     common.say(f"sweep {sweep.id} · {sweep.name} · {len(sweep.models)} models: {statuses} · {sweep.started}")
     common.say(sweep.command)
     if ALL_FIELDS in by:
-        runs = [run.id for run in runs_of(store.reader, sweep)]
-        by = list(
-            dict.fromkeys(
-                field
-                for run in runs
-                for stored_result in store.reader.stored(run)
-                for field in fields(stored_result.result)
-            )
-        )
+        results = [stored.result for run in runs_of(store.reader, sweep) for stored in store.reader.stored(run.id)]
+        by = list(dict.fromkeys(field for result in results for field in fields(result)))
     try:
         by_field = [] if as_matrix else [sweep_curves(store.reader, [sweep], by=field) for field in by or ("",)]
     except InputError:

@@ -101,7 +101,7 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     text, column = options.pop("text"), options.pop("column")
     if column is not None and text != "line":
         raise click.UsageError(f"--text {text} is for plain files: with --column, each row is a text")
-    texts = _read(files, column, options.pop("source"), words=options["words"] == "given", part=text)
+    texts = _read_texts(files, column, options.pop("source"), words=options["words"] == "given", part=text)
     models = options.pop("models")
     model_options = options.pop("model_options")
     device = options.pop("device")
@@ -122,7 +122,9 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
 command = common.GroupedCommand(surprisal, [FILES], GROUPS)
 
 
-def _read(files: Sequence[str], column: str | None, source: str | None, *, words: bool, part: TextUnit) -> list[Text]:
+def _read_texts(
+    files: Sequence[str], column: str | None, source: str | None, *, words: bool, part: TextUnit
+) -> list[Text]:
     """The texts of all files, with the column `file` if there are several."""
     from wug.texts import read_texts
 

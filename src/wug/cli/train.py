@@ -77,15 +77,15 @@ def _click_option(option: Option, kind: str) -> click.Option:
         value_type = click.Choice(option.type)
     elif option.type is int and option.least is not None:
         value_type = click.IntRange(int(option.least), None if option.most is None else int(option.most))
-    default: str | bool = option.type is not bool
+    default_text: str | bool = option.type is not bool
     if kind == "seq2seq" and option.name in LSTM_DEFAULTS.keys() - NETWORK_OPTIONS["t5"]:
-        default = f"{option.default}; {LSTM_DEFAULTS[option.name]} for an LSTM"
+        default_text = f"{option.default}; {LSTM_DEFAULTS[option.name]} for an LSTM"
     return click.Option(
         [f"--{name}/--no-{name}" if negatable else f"--{name}", option.name],
         type=value_type,
         is_flag=option.type is bool or None,
         default=option.default,
-        show_default=default,
+        show_default=default_text,
         envvar="WUG_DEVICE" if option.name == "device" else None,
         help=f"{option.help[0].upper()}{option.help[1:]}.",
     )

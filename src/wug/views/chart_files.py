@@ -96,7 +96,7 @@ class ChartStyle:
             part |= {key: value for key, value in (("width", self.width), ("height", self.height)) if value is not None}
         if "vconcat" in styled:
             styled["vconcat"] = parts
-        config = _scaled(styled["config"], (self.font_size or FONT_SIZE) / FONT_SIZE)
+        config = _scale_fonts(styled["config"], (self.font_size or FONT_SIZE) / FONT_SIZE)
         marks = {name: {**config["style"][name], "color": self.colours[0]} for name in ("dot", "interval")}
         colours = {"range": {**config["range"], "category": list(self.colours)}, "style": {**config["style"], **marks}}
         return {**styled, "config": {**config, **colours}}
@@ -149,11 +149,11 @@ def save(
     write_bytes(path, vega.CHART_WRITERS[path.suffix.lower()](style(vega.spec(chart))))
 
 
-def _scaled(value: object, factor: float) -> Any:
+def _scale_fonts(value: object, factor: float) -> Any:
     """A configuration with its font sizes multiplied."""
     if not isinstance(value, dict):
         return value
     return {
-        key: round(entry * factor, 1) if key.lower().endswith("fontsize") else _scaled(entry, factor)
+        key: round(entry * factor, 1) if key.lower().endswith("fontsize") else _scale_fonts(entry, factor)
         for key, entry in value.items()
     }

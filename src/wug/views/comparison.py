@@ -101,10 +101,10 @@ def show(comparison: RunComparison, console: Console) -> None:
 def side_names(comparison: RunComparison) -> dict[str, str]:
     """Names of the sides by label, with short names of their models."""
     model_names = short_names(model for side in comparison.sides for model in side.models)
-    return {side.label: _shortened(side, model_names) for side in comparison.sides}
+    return {side.label: _short_side_name(side, model_names) for side in comparison.sides}
 
 
-def _shortened(side: Side, model_names: Mapping[str, str]) -> str:
+def _short_side_name(side: Side, model_names: Mapping[str, str]) -> str:
     models = set(side.models)
     return side.name.replace(side.models[0], model_names[side.models[0]]) if len(models) == 1 else side.name
 
@@ -182,18 +182,18 @@ def summary(comparison: RunComparison) -> list[str]:
         word = "better" if directed else "higher"
         both_win = won[first.label] and won[second.label]
         scores = [
-            f"{name} is {word}{'' if both_win else f' than {other}'} on {won[side.label]}"
-            for side, name, other in ((second, b, a), (first, a, b))
+            f"{name} is {word}{'' if both_win else f' than {other_name}'} on {won[side.label]}"
+            for side, name, other_name in ((second, b, a), (first, a, b))
             if won[side.label]
         ]
         if scores:
             undecided_count = n - len(significant)
-            rest = (
+            undecided_note = (
                 f"; {undecided_count} {'shows' if undecided_count == 1 else 'show'} no difference"
                 if undecided_count
                 else ""
             )
-            sentences.append(f"{' and '.join(scores)} of {plural(n, 'test')}{rest} (p < 0.05{level}).")
+            sentences.append(f"{' and '.join(scores)} of {plural(n, 'test')}{undecided_note} (p < 0.05{level}).")
         else:
             sentences.append(f"No difference between {b} and {a} is shown by {plural(n, 'test')} (p < 0.05{level}).")
     return sentences

@@ -155,14 +155,14 @@ def field_figures(
     point: Callable[..., charts.Point] = point,
 ) -> Iterator[Figure]:
     """A metric by group: small fields in one chart, each large field in a separate one."""
-    ordered = [(spaced_name(name), best_first(rows)) for name, rows in fields.items()]
-    small_fields = [(name, rows) for name, rows in ordered if len(rows) <= MAX_SHARED_VALUES]
+    ordered_fields = [(spaced_name(name), best_first(rows)) for name, rows in fields.items()]
+    small_fields = [(name, rows) for name, rows in ordered_fields if len(rows) <= MAX_SHARED_VALUES]
     if small_fields:
         points = [
             point(row, group=name if len(small_fields) > 1 else "") for name, rows in small_fields for row in rows
         ]
         yield draw(id, f"{value} by {', '.join(name for name, _ in small_fields)}", points, row=small_fields[0][0])
-    large_fields = [(name, rows) for name, rows in ordered if len(rows) > MAX_SHARED_VALUES]
+    large_fields = [(name, rows) for name, rows in ordered_fields if len(rows) > MAX_SHARED_VALUES]
     for index, (name, rows) in enumerate(large_fields):
         yield draw(f"{id}-{index}", f"{value} by {name}", [point(row) for row in rows], row=name)
 

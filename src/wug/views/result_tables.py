@@ -120,9 +120,9 @@ def wide_table(results: Sequence[Result], labels: Mapping[str, str] | None = Non
     values = [[None if estimate is None else estimate.value for estimate in column] for column in headlines]
     head = ["model", *suites]
     rows = list(zip(model_labels, *texts, strict=True))
-    formatted = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
+    text_table = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
     kinds: dict[str, Kind] = {"model": str, **dict.fromkeys(suites, float)}
-    return RowTable(head, list(zip(model_labels, *values, strict=True)), kinds, display=Display([formatted]))
+    return RowTable(head, list(zip(model_labels, *values, strict=True)), kinds, display=Display([text_table]))
 
 
 def _best(results: Sequence[Result | None]) -> list[int]:

@@ -69,7 +69,7 @@ def show_curves(curves: Curves, console: Console, *, by_field: bool = False) -> 
     """Print the curves as columns; more than fit as rows, those of the first suites unless `whole`."""
     total, steps = len(curves.curves), _steps(curves)
     if total > MAX_COLUMNS:
-        curves = replace(curves, curves=_first(curves.curves, MAX_ROWS_BY_FIELD if by_field else MAX_ROWS))
+        curves = replace(curves, curves=_leading_curves(curves.curves, MAX_ROWS_BY_FIELD if by_field else MAX_ROWS))
         curve_count, steps = len(curves.curves), _spread(steps, MAX_COLUMNS)
         counts = ((curve_count, total, "curves"), (len(steps), len(_steps(curves)), "steps"))
         limit_notes = [
@@ -86,7 +86,7 @@ def show_curves(curves: Curves, console: Console, *, by_field: bool = False) -> 
         table = FormattedTable(("step", *columns), rows, "l" + "r" * len(columns))
     else:
         rows = list(zip(columns, *cells, strict=True))
-        table = FormattedTable(("step", *names), _shortened(rows), "r" * (1 + len(names)))
+        table = FormattedTable(("step", *names), _without_middle(rows), "r" * (1 + len(names)))
     print_table(table, console)
     max_runs = max((len(point.runs) for curve in curves.curves for point in curve.points), default=1)
     if max_runs > 1:
@@ -207,7 +207,7 @@ def show_matrix(matrix: SweepMatrix, console: Console) -> None:
         lines = tuple(line._replace(results=line.results[:MAX_COLUMNS]) for line in matrix.lines)
         matrix = matrix._replace(suites=matrix.suites[:MAX_COLUMNS], lines=lines)
     table = _formatted_matrix(matrix)
-    print_table(replace(table, rows=_shortened(table.rows)), console)
+    print_table(replace(table, rows=_without_middle(table.rows)), console)
     names = metric_names(matrix.suites, (list(map(headline_estimate, line.results)) for line in matrix.lines))
     console.print(Text(f"Values: {names}.", style="dim"))
     print_signature(common_signature(matrix.signatures), console)
@@ -344,7 +344,7 @@ def _steps(curves: Curves) -> list[float]:
     return sorted({point.step for curve in curves.curves for point in curve.points})
 
 
-def _first(curves: Sequence[Curve], limit: int) -> tuple[Curve, ...]:
+def _leading_curves(curves: Sequence[Curve], limit: int) -> tuple[Curve, ...]:
     """The curves of the first suites, as many as fit: all models of a suite together."""
     suites: dict[str, list[Curve]] = {}
     for curve in curves:
@@ -364,7 +364,7 @@ def _spread(steps: Sequence[float], limit: int) -> list[float]:
     return [steps[round(index * (len(steps) - 1) / (limit - 1))] for index in range(limit)]
 
 
-def _shortened(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+def _without_middle(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     if len(rows) <= MAX_TERMINAL_ROWS:
         return list(rows)
     half_limit = MAX_TERMINAL_ROWS // 2

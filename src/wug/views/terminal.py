@@ -89,7 +89,7 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     has_more = any(result.metric(name).derived is None for name in other_metrics)
     for index, (metric, fields) in enumerate(metrics.items()):
         shown_fields = {name: estimates for name, estimates in fields.items() if name in selected_fields}
-        lines = list(_grouped(result, shown_fields))
+        lines = list(_group_rows(result, shown_fields))
         if index and len(metrics) > MAX_BROKEN_DOWN_METRICS:
             lines, has_more = [], has_more or bool(lines)
         if "all" not in fields and result.metric(metric).split_by in shown_fields:
@@ -233,7 +233,7 @@ def _by_metric(result: Result) -> dict[str, dict[str, list[Estimate]]]:
     return by_metric
 
 
-def _grouped(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
+def _group_rows(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
     for field, estimates in fields.items():
         if field == "all" or len(estimates) < 2:  # which says no more than `all` does
             continue

@@ -66,9 +66,9 @@ class FailingItem:
 def item_lines(item: ItemView) -> Iterator[str]:
     """An item with its details."""
     if item.sentence:
-        yield _flat(item.sentence)
+        yield _on_one_line(item.sentence)
     if item.chips:
-        yield _flat(", ".join(item.chips))
+        yield _on_one_line(", ".join(item.chips))
     for part in item.parts:
         yield from part_lines(part)
 
@@ -77,18 +77,18 @@ def part_lines(part: ViewPart) -> Iterator[str]:
     """A part of an item; nothing for charts."""
     match part:
         case TextPart(text):
-            yield _flat(text)
+            yield _on_one_line(text)
         case CodePart(text):
             yield from escape_controls(text).splitlines()
         case LinesPart(lines):
-            labels = [_flat(line.label) for line in lines]
+            labels = [_on_one_line(line.label) for line in lines]
             label_columns = max(map(cell_len, labels), default=0)
             for label, line in zip(labels, lines, strict=True):
                 text = "" if line.side is not None else pieces_text(line.pieces, line.mark)
                 yield "  ".join(filter(None, (set_cell_size(label, label_columns), text, line.value)))
         case StatementsPart(rows):
             for row in rows:
-                yield _flat(f"{'holds' if row.holds else 'fails'}  {row.text}  {row.code}")
+                yield _on_one_line(f"{'holds' if row.holds else 'fails'}  {row.text}  {row.code}")
         case FactsPart(values):
             yield from _facts(values)
         case TablePart():
@@ -107,13 +107,13 @@ def pieces_text(pieces: Pieces, mark: str) -> str:
 
 
 def _piece(piece: Piece, begin: str, end: str) -> str:
-    text = f"{begin}{_flat(piece.text)}{end}" if piece.differs else _flat(piece.text)
+    text = f"{begin}{_on_one_line(piece.text)}{end}" if piece.differs else _on_one_line(piece.text)
     return f"{text} ({piece.value})" if piece.value else text
 
 
 def _table(table: TablePart) -> Iterator[str]:
     """Aligned columns; in a wide table one line per cell, after its heading."""
-    heads = [_flat(column.name) for column in table.columns]
+    heads = [_on_one_line(column.name) for column in table.columns]
     rows = [[*map(_cell, row.cells)] for _, group in table.groups for row in group]
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=False)]
     if sum(widths) + 2 * len(widths) <= MAX_TABLE_COLUMNS:
@@ -127,9 +127,9 @@ def _table(table: TablePart) -> Iterator[str]:
 
 
 def _cell(cell: TableCell) -> str:
-    text = pieces_text(cell.pieces, cell.mark) if cell.pieces else _flat(cell.text)
+    text = pieces_text(cell.pieces, cell.mark) if cell.pieces else _on_one_line(cell.text)
     estimate_text = "" if cell.estimate is None else f"{cell.estimate.text} {cell.estimate.interval}"
-    return "  ".join(filter(None, (text, estimate_text, cell.under, _flat(cell.small))))
+    return "  ".join(filter(None, (text, estimate_text, cell.under, _on_one_line(cell.small))))
 
 
 def _tree(tree: TreePart) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _tree(tree: TreePart) -> Iterator[str]:
         depth += 1 if node.down else -node.up
         state = {"": "", "first": "first wrong here", "later": "wrong"}[node.state]
         correction = f"right: {pieces_text(node.right, 'ins')}" if node.state else ""
-        parts = (_flat(node.function), pieces_text(node.answer, "del"), state, correction)
+        parts = (_on_one_line(node.function), pieces_text(node.answer, "del"), state, correction)
         yield "  " * max(0, depth - 1) + "  ".join(filter(None, parts))
     if tree.cut:
         yield "The rest of this tree is left out."
@@ -147,10 +147,10 @@ def _tree(tree: TreePart) -> Iterator[str]:
 def _facts(values: Mapping[str, object]) -> Iterator[str]:
     for key, value in values.items():
         if isinstance(value, Mapping):
-            yield f"{_flat(str(key))}:"
+            yield f"{_on_one_line(str(key))}:"
             yield from (f"  {line}" for line in _facts(value))
         else:
-            yield f"{_flat(str(key))}: {_flat(_value_text(value))}"
+            yield f"{_on_one_line(str(key))}: {_on_one_line(_value_text(value))}"
 
 
 def _value_text(value: object) -> str:
@@ -166,7 +166,7 @@ def _value_text(value: object) -> str:
     return str(value)
 
 
-def _flat(text: str) -> str:
+def _on_one_line(text: str) -> str:
     return escape_controls(text).replace("\n", "\\n")
 
 
@@ -206,8 +206,8 @@ def _with_judgements(
     by_item: Mapping[str, Sequence[OutcomeRow]], rows: Rows
 ) -> Iterator[tuple[str, Sequence[OutcomeRow], tuple[OutcomeRow, ...]]]:
     items = list(by_item.items())
-    for first in range(0, len(items), BATCH_ITEMS):
-        batch = items[first : first + BATCH_ITEMS]
+    for start in range(0, len(items), BATCH_ITEMS):
+        batch = items[start : start + BATCH_ITEMS]
         judgements = rows.same_items([item_rows[0] for _, item_rows in batch])
         yield from (
             (name, item_rows, item_judgements)

@@ -135,7 +135,7 @@ class DraftStore:
         for path in self.folder.glob("*.json") if self.folder.is_dir() else ():
             if _ID.match(path.stem):
                 try:
-                    drafts.append(_read(path))
+                    drafts.append(_read_draft(path))
                 except InputError:  # damaged: not listed, and left where it is
                     continue
         return sorted(drafts, key=lambda draft: draft.changed, reverse=True)
@@ -143,7 +143,7 @@ class DraftStore:
     def find(self, id: str) -> Draft | None:
         """The draft with that id; None if there is none."""
         path = self._path(id)
-        return _read(path) if path.is_file() else None
+        return _read_draft(path) if path.is_file() else None
 
     def create(self, document: Mapping[str, Any], changed: int, origin: str = "", id: str | None = None) -> Draft:
         """Create a draft, with a random id if none is given."""
@@ -155,14 +155,14 @@ class DraftStore:
         A deleted draft is created again: the page that still has it knows best. Without `seen` it is overwritten.
         """
         with self._writing:
-            current = self.find(id)
-            if current is None:
+            stored = self.find(id)
+            if stored is None:
                 return self._write(Draft(id, (seen_revision or 0) + 1, changed, document))
-            if current.document == document:
-                return current
-            if seen_revision is not None and current.revision != seen_revision:
-                raise DraftConflict(current)
-            return self._write(Draft(id, current.revision + 1, changed, document, current.origin))
+            if stored.document == document:
+                return stored
+            if seen_revision is not None and stored.revision != seen_revision:
+                raise DraftConflict(stored)
+            return self._write(Draft(id, stored.revision + 1, changed, document, stored.origin))
 
     def delete(self, id: str) -> None:
         """Delete a draft."""
@@ -300,9 +300,9 @@ def _files(folder: Path) -> Iterator[Path]:
     budget = MAX_SCANNED_ENTRIES
     folders = [(folder, 0)]
     while folders:
-        current, depth = folders.pop(0)
+        directory, depth = folders.pop(0)
         try:
-            entries = sorted(current.iterdir())
+            entries = sorted(directory.iterdir())
         except OSError:  # no permission
             continue
         for path in entries:
@@ -337,7 +337,7 @@ def _browser_safe(value: Any, notes: list[str]) -> Any:
     return value
 
 
-def _read(path: Path) -> Draft:
+def _read_draft(path: Path) -> Draft:
     try:
         record = json.loads(read_text(path))
         document = record["document"]

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from wug.formatting import FormattedEstimate, is_measurable, number
 from wug.identity import ModelId
@@ -31,6 +31,7 @@ SHADE_THRESHOLDS = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995)
 """Distances from chance (0) to 100% (1) at which a cell's shade changes: finer where models differ."""
 SPARKLINE_WIDTH_PX, SPARKLINE_HEIGHT_PX, SPARKLINE_POINTS = 48, 14, 24
 ROWS_PER_PAGE, COLUMNS_PER_PAGE = 25, 40
+ResultsByRun: TypeAlias = Mapping[int, Sequence[Summary]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,7 @@ def select(source: GridSource, query: RunQuery) -> GridSelection:
     suites = {column.suite for column in columns}
     rows = [row for row in _rows(source) if _matches(row, suites, query)]
     present_suites = {suite for row in rows for suite in row.results}
-    return GridSelection(_sorted(rows, query), [column for column in columns if column.suite in present_suites])
+    return GridSelection(_sort_rows(rows, query), [column for column in columns if column.suite in present_suites])
 
 
 def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
@@ -229,10 +230,9 @@ def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
     first_row = (min(query.page, pages) - 1) * ROWS_PER_PAGE
     first_column = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
     columns = selection.columns[first_column : first_column + COLUMNS_PER_PAGE]
-    rows = tuple(
-        _row(row, columns, query, source.warnings) for row in selection.rows[first_row : first_row + ROWS_PER_PAGE]
-    )
-    every_column = _columns(source.results, RunQuery())
+    page_rows = selection.rows[first_row : first_row + ROWS_PER_PAGE]
+    rows = tuple(_row(row, columns, query, source.warnings) for row in page_rows)
+    all_columns, suites = _columns(source.results, RunQuery()), [column.suite for column in columns]
     return ResultGrid(
         rows=rows,
         columns=tuple(columns),
@@ -244,10 +244,8 @@ def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
         pages=pages,
         column_pages=column_pages,
         families=tuple(sorted({summary.kind for summary in source.results})),
-        phenomena=tuple(sorted({name for column in every_column for name in column.phenomena})),
-        fingerprint=fingerprint(
-            [row.key for row in rows] + [column.suite for column in columns] + [str(len(selection.rows))]
-        ),
+        phenomena=tuple(sorted({name for column in all_columns for name in column.phenomena})),
+        fingerprint=fingerprint([*(row.key for row in rows), *suites, str(len(selection.rows))]),
         ranking=_ranking(selection, query.phenomenon),
     )
 
@@ -275,29 +273,27 @@ def _rows(source: GridSource) -> list[_RowSource]:
     ]
 
 
-def _model_row(
-    key: str, runs: Sequence[Run], by_run: Mapping[int, list[Summary]], names: Mapping[str, str]
-) -> _RowSource:
-    results: dict[str, list[Summary]] = {}
-    for summary in sorted((summary for run in runs for summary in by_run[run.id]), key=lambda summary: summary.id):
-        results.setdefault(summary.suite, []).append(summary)
-    return _RowSource(key, names[key], ModelId.parse(key).backend, tuple(runs), results)
+def _model_row(key: str, runs: Sequence[Run], by_run: ResultsByRun, names: Mapping[str, str]) -> _RowSource:
+    results = sorted((summary for run in runs for summary in by_run[run.id]), key=lambda summary: summary.id)
+    return _RowSource(key, names[key], ModelId.parse(key).backend, tuple(runs), _by_suite(results))
 
 
-def _sweep_row(
-    key: str, runs: Sequence[Run], by_run: Mapping[int, list[Summary]], sweeps: Mapping[int, str]
-) -> _RowSource:
+def _sweep_row(key: str, runs: Sequence[Run], by_run: ResultsByRun, sweeps: Mapping[int, str]) -> _RowSource:
     """A sweep with its models in the order of their training steps, or of their runs if a step is unknown."""
     steps = {run.id: step_in(run) for run in runs}
     has_steps = all(step is not None for step in steps.values())
     ordered_runs = sorted(runs, key=lambda run: (steps[run.id] or 0.0 if has_steps else 0.0, run.id))
-    results: dict[str, list[Summary]] = {}
-    for run in ordered_runs:
-        for summary in by_run[run.id]:
-            results.setdefault(summary.suite, []).append(summary)
+    results = _by_suite(summary for run in ordered_runs for summary in by_run[run.id])
     models = len({run.model for run in runs})
     noun = "checkpoints" if has_steps and models > 1 else "models" if models != 1 else "model"
     return _RowSource(key, sweeps[int(key.partition(":")[2])], f"sweep of {models:,} {noun}", tuple(runs), results)
+
+
+def _by_suite(summaries: Iterable[Summary]) -> dict[str, list[Summary]]:
+    results: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        results.setdefault(summary.suite, []).append(summary)
+    return results
 
 
 def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
@@ -326,7 +322,7 @@ def _matches(row: _RowSource, suites: set[str], query: RunQuery) -> bool:
     return not text or any(text in name.lower() for name in (row.key, row.name, *run_names))
 
 
-def _sorted(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
+def _sort_rows(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
     column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
     if column.startswith("suite:"):
         suite = column.removeprefix("suite:")

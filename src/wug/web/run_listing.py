@@ -127,7 +127,7 @@ def run_entry(
     fields = (run.status, run.finished, run.suites, run.name, run.note, run.removed, message, len(results))
     return RunEntry(
         *(run, names.get(run.model, run.model), message, fingerprint([str(part) for part in fields])),
-        *(_tested(results), _headline(results, warnings or {})),
+        *(_suite_names(results), _headline(results, warnings or {})),
     )
 
 
@@ -146,10 +146,12 @@ def _sweep_entry(
         [name, str(finish_time), *(f"{member.id} {member.status} {member.suites}" for member in runs)]
     )
     label = f"{name} ({plural(len(runs), 'model')})"
-    return RunEntry(run, label, message, entry_fingerprint, _tested(summaries), _headline(summaries, warnings), ids)
+    return RunEntry(
+        run, label, message, entry_fingerprint, _suite_names(summaries), _headline(summaries, warnings), ids
+    )
 
 
-def _tested(results: Sequence[Summary]) -> str:
+def _suite_names(results: Sequence[Summary]) -> str:
     suites = list(dict.fromkeys(summary.suite for summary in results))
     further_count = len(suites) - MAX_NAMED_SUITES
     return ", ".join(suites[:MAX_NAMED_SUITES]) + (f" and {further_count} more" if further_count > 0 else "")

@@ -38,11 +38,11 @@ def align(first: Scored, second: Scored) -> list[AlignedTokens]:
     )
     pairs: list[AlignedTokens] = []
     for _, start, end, other_start, other_end in matcher.get_opcodes():
-        pairs += starmap(_aligned, zip_longest(first_tokens[start:end], second_tokens[other_start:other_end]))
+        pairs += starmap(_align_pair, zip_longest(first_tokens[start:end], second_tokens[other_start:other_end]))
     return pairs
 
 
-def _aligned(first: Token | None, second: Token | None) -> AlignedTokens:
+def _align_pair(first: Token | None, second: Token | None) -> AlignedTokens:
     bits = [None if token is None else token.surprisal for token in (first, second)]
     difference = None if bits[0] is None or bits[1] is None else bits[1] - bits[0]
     texts = ["" if token is None else token.text.strip() or "␣" for token in (first, second)]

@@ -112,14 +112,14 @@ def create_site(options: ServerOptions) -> Site:
 def listen(host: str, port: int, *, strict: bool = False) -> socket.socket:
     """A listening socket at the port, or at a free one if it is taken and not `strict`."""
     kind = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for wanted in (port, 0):
+    for candidate in (port, 0):
         listener = socket.socket(kind, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((host, wanted))
+            listener.bind((host, candidate))
         except OSError as error:
             listener.close()
-            if wanted == 0 or isinstance(error, socket.gaierror):
+            if candidate == 0 or isinstance(error, socket.gaierror):
                 raise WugError(f"cannot listen at {host!r}: {error.strerror or error}. Choose another --host") from None
             if strict and error.errno in (errno.EADDRINUSE, errno.EACCES):
                 raise WugError(

@@ -29,13 +29,13 @@ def display_of(table: Tabular) -> Display:
     flat_columns = [(index, name) for index, name in enumerate(table.names) if table.kinds.get(name) is not object]
     units = [table.units.get(name, "") for _, name in flat_columns]
     rows = [
-        [_formatted(row[i], unit) for (i, _), unit in zip(flat_columns, units, strict=True)] for row in table.values()
+        [_cell_text(row[i], unit) for (i, _), unit in zip(flat_columns, units, strict=True)] for row in table.values()
     ]
     align = "".join("r" if table.kinds.get(name) in (int, float) else "l" for _, name in flat_columns)
     return Display([FormattedTable([table.labels.get(name, name) for _, name in flat_columns], rows, align)], long=True)
 
 
-def _formatted(value: object, unit: str) -> str:
+def _cell_text(value: object, unit: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     if is_missing(value):

@@ -255,8 +255,8 @@ def _table(request: Request) -> Response:
 def _figure(request: Request) -> Response:
     name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
     sides = ComparisonOptions(site_of(request)).sides(request.query_params)
-    drawn = _learning_curves(request, sides) if name.startswith("curve-") else figures(_comparison(request, sides))
-    return figure_response(next((figure for figure in drawn if figure.id == name), None), form, name)
+    candidates = _learning_curves(request, sides) if name.startswith("curve-") else figures(_comparison(request, sides))
+    return figure_response(next((figure for figure in candidates if figure.id == name), None), form, name)
 
 
 def _suite(request: Request) -> Response:

@@ -94,7 +94,7 @@ def _grid_page(request: Request) -> Response:
     )
 
 
-def _new(request: Request, content: JsonObject) -> JsonObject:
+def _create_draft(request: Request, content: JsonObject) -> JsonObject:
     """Create a draft: empty, from a design, of a built-in suite, or of a file."""
     site, source = site_of(request), str(content.get("from"))
     kind, _, name = source.partition(":")
@@ -243,7 +243,7 @@ def _results(request: Request) -> Response:
 ROUTES: list[BaseRoute] = [
     Route("/editor", _start_page),
     Route("/edit", _edit_result),
-    Route("/editor/new.json", json_endpoint(_new), methods=["POST"]),
+    Route("/editor/new.json", json_endpoint(_create_draft), methods=["POST"]),
     Route("/editor/upload.json", _upload, methods=["POST"]),
     Route("/editor/check.json", json_endpoint(_check), methods=["POST"]),
     Route("/editor/table.json", json_endpoint(_open_table), methods=["POST"]),

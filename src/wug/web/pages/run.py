@@ -49,7 +49,7 @@ def _run(request: Request) -> Response:
     site = site_of(request)
     with site.reader.snapshot():
         run = site.reader.run(request.path_params["run"])
-        summaries = _named(site, site.reader.overview([run.id]))
+        summaries = _with_options(site, site.reader.overview([run.id]))
         results = [(summary, summary_headline(summary)) for summary in summaries]
         details = {summary.id: site.reader.head(summary.id) for summary in summaries if not summary.error}
         state, is_running = site.reader.state()
@@ -135,7 +135,7 @@ def _run_figure(site: Site, run: int, results: Sequence[tuple[Summary, Formatted
     return suites_figure(results)
 
 
-def _named(site: Site, summaries: Sequence[Summary]) -> Sequence[Summary]:
+def _with_options(site: Site, summaries: Sequence[Summary]) -> Sequence[Summary]:
     """The results, with their options in the names of suites that the run has several results of."""
     complete_results = [summary for summary in summaries if not summary.error]
     if len({(summary.kind, summary.suite) for summary in complete_results}) == len(complete_results):
