@@ -137,6 +137,7 @@ def checkpoints(folder: Path, count: int) -> None:
     from starlette.testclient import TestClient
 
     from wug.web.app import create_app
+    from wug.web.server import warm_up
     from wug.web.site import Site
 
     store = folder / f"checkpoints-{count}"
@@ -145,6 +146,7 @@ def checkpoints(folder: Path, count: int) -> None:
     rows = count * SUITES * PAIRS
     say(f"{count} checkpoints, {rows / 1e6:.1f} million outcomes, size", "–", f"{size_mb(store):.0f} MB", met=True)
     site = Site(store=Store(store), cache=folder / "none.db")
+    warm_up(site)  # as `wug view` does before it prints its address
     header = {"authorization": f"Bearer {site.access_token}"}
     with TestClient(create_app(site), base_url="http://127.0.0.1", headers=header) as client:
         pages = {"first page": ("/", 300), "sweep page": ("/sweeps/1", 1_000)}
