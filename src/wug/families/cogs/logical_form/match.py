@@ -63,7 +63,7 @@ def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
         names = dict(zip(other_order, order, strict=True))
     if _renamed(other_body, names) != body or _renamed(other_prefix, names) != prefix:
         return None
-    return names
+    return {a: names[a] for term in (*second.prefix, *second.body) for a in term.arguments if a in names}
 
 
 def canonical(form: LogicalForm) -> LogicalForm:
