@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import refused, wug
+from recipes import recipe
 from reference import reference
 from wug import data
 from wug.errors import InputError
@@ -20,30 +21,26 @@ from wug.reproduce.table import cells, table_rows
 OUTPUT = "pairs/gulordava_eval_output_en"
 RESULTS = "gulordava-results/evaluation_output/English"
 AT_HAND = ("all_models", "best_model_srnn", "best_model_ngram_lstm")
-RECIPE = """
-title = "Released and asked"
-seeds = []
-
-[networks.both]
-title = "two columns"
-score = "pairs --predictions {scored} --column first --column second"
-
-[networks.first]
-title = "one column"
-score = "pairs --predictions {scored} --column first"
-
-[networks.paper]
-title = "the paper alone"
-
-[materials.scored]
-data = "SET"
-
-[[tests]]
-row = "original"
-metric = "accuracy"
-group = "type=original"
-published = { both = 0.75, first = 0.5, paper = 0.9 }
-"""
+RECIPE = recipe(
+    "Released and asked",
+    networks={
+        "both": {
+            "title": "two columns",
+            "score": "pairs --predictions {scored} --column first --column second",
+        },
+        "first": {"title": "one column", "score": "pairs --predictions {scored} --column first"},
+        "paper": {"title": "the paper alone"},
+    },
+    materials={"scored": {"data": "SET"}},
+    tests=[
+        {
+            "row": "original",
+            "metric": "accuracy",
+            "group": "type=original",
+            "published": {"both": 0.75, "first": 0.5, "paper": 0.9},
+        }
+    ],
+)
 
 
 def fetch(folder: Path, patched: pytest.MonkeyPatch, sets: dict[str, Path]) -> None:

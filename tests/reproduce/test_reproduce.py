@@ -15,6 +15,7 @@ import pytest
 
 import run_factory
 from command_line import refused, start_wug, wug
+from recipes import profile_test, recipe
 from timeouts import PATIENCE
 from wug.errors import InputError
 from wug.reproduce.page import training_curves
@@ -24,77 +25,55 @@ from wug.reproduce.table import cells, table, table_rows
 from wug.reproduce.work import LocalRunner, StepCommand, run_steps
 from wug.tables import table_text
 
-RECIPE = """
-title = "A small table"
-seeds = [1, 2]
-
-[networks.t5]
-title = "Transformer"
-train = "seq2seq --steps 12 --layers 1 --embedding-size 16 --ffn-size 16 --batch-size 8 --checkpoint-every 2"
-
-[materials.base]
-make = "pcfgset --samples 60 --no-table"
-
-[materials.steps]
-make = "localism --source {base}/test.src"
-
-[materials.exceptions]
-make = "overgeneralisation --ratio 0.02 --samples 300"
-
-[[tests]]
-row = "task"
-train_on = "{base}"
-suite = "{base}/test.src"
-metric = "accuracy"
-published = { t5 = [0.5, 0.1] }
-
-[[tests]]
-row = "localism"
-train_on = "{base}"
-suite = "{steps}"
-metric = "consistency"
-by = "steps"
-published = { t5 = 0.25 }
-
-[[tests]]
-row = "profile"
-train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
-profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src --every 1"
-metric = "overgeneralisation"
-published = { t5 = [] }
-"""
-
-
-SMALLER = """
-title = "A smaller table"
-seeds = [1]
-
-[networks.lstm]
-title = "LSTM"
-train = "seq2seq --network lstm --steps 12 --embedding-size 8 --ffn-size 8 --batch-size 8 --checkpoint-every 2"
-
-[materials.base]
-make = "pcfgset --samples 60 --no-table"
-
-[materials.exceptions]
-make = "overgeneralisation --ratio 0.02 --samples 100"
-
-[[tests]]
-row = "task"
-train_on = "{base}"
-suite = "{base}/test.src"
-metric = "accuracy"
-by = "depth"
-published = { lstm = [0.5, 0.1] }
-
-[[tests]]
-row = "profile"
-train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
-profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src --steps 24"
-metric = "overgeneralisation"
-curves = "epoch"
-published = { lstm = [] }
-"""
+TINY = "--embedding-size 16 --ffn-size 16 --batch-size 8 --checkpoint-every 2"
+RECIPE = recipe(
+    "A small table",
+    seeds=[1, 2],
+    networks={"t5": {"title": "Transformer", "train": f"seq2seq --steps 12 --layers 1 {TINY}"}},
+    materials={
+        "base": {"make": "pcfgset --samples 60 --no-table"},
+        "steps": {"make": "localism --source {base}/test.src"},
+        "exceptions": {"make": "overgeneralisation --ratio 0.02 --samples 300"},
+    },
+    tests=[
+        {
+            "row": "task",
+            "train_on": "{base}",
+            "suite": "{base}/test.src",
+            "metric": "accuracy",
+            "published": {"t5": [0.5, 0.1]},
+        },
+        {
+            "row": "localism",
+            "train_on": "{base}",
+            "suite": "{steps}",
+            "metric": "consistency",
+            "by": "steps",
+            "published": {"t5": 0.25},
+        },
+        profile_test("t5", "--every 1"),
+    ],
+)
+SMALLER = recipe(
+    "A smaller table",
+    seeds=[1],
+    networks={"lstm": {"title": "LSTM", "train": f"seq2seq --network lstm --steps 12 {TINY.replace('16', '8')}"}},
+    materials={
+        "base": {"make": "pcfgset --samples 60 --no-table"},
+        "exceptions": {"make": "overgeneralisation --ratio 0.02 --samples 100"},
+    },
+    tests=[
+        {
+            "row": "task",
+            "train_on": "{base}",
+            "suite": "{base}/test.src",
+            "metric": "accuracy",
+            "by": "depth",
+            "published": {"lstm": [0.5, 0.1]},
+        },
+        profile_test("lstm", "--steps 24", curves="epoch"),
+    ],
+)
 
 
 @pytest.fixture(scope="module")

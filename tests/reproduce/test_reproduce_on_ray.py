@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from command_line import wug
+from recipes import profile_test, recipe
 from wug.reproduce import cluster
 from wug.reproduce.cluster import RayRunner, remote_step, run_remote_step
 from wug.reproduce.plan import Planner
@@ -23,41 +24,25 @@ from wug.results.reader import RunReader
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-ASKED = """
-title = "Asked"
-seeds = []
-
-[networks.right]
-title = "one that knows"
-model = "oracle:pcfgset"
-
-[materials.base]
-make = "pcfgset --samples 40 --no-table"
-
-[[tests]]
-row = "task"
-suite = "{base}/test.src"
-metric = "accuracy"
-published = { right = 0.9 }
-"""
-TRAINED = """
-title = "Trained"
-seeds = [1]
-
-[networks.lstm]
-title = "LSTM"
-train = "seq2seq --network lstm --steps 8 --layers 1 --embedding-size 16 --ffn-size 16 --batch-size 8 --threads 1"
-
-[materials.exceptions]
-make = "overgeneralisation --ratio 0.02 --samples 40"
-
-[[tests]]
-row = "profile"
-train_on = "{exceptions}/train_pcfg_ratio=0.02.src"
-profile = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src"
-metric = "overgeneralisation"
-published = { lstm = [] }
-"""
+ASKED = recipe(
+    "Asked",
+    networks={"right": {"title": "one that knows", "model": "oracle:pcfgset"}},
+    materials={"base": {"make": "pcfgset --samples 40 --no-table"}},
+    tests=[{"row": "task", "suite": "{base}/test.src", "metric": "accuracy", "published": {"right": 0.9}}],
+)
+TRAINED = recipe(
+    "Trained",
+    seeds=[1],
+    networks={
+        "lstm": {
+            "title": "LSTM",
+            "train": "seq2seq --network lstm --steps 8 --layers 1 --embedding-size 16 --ffn-size 16 --batch-size 8 "
+            "--threads 1",
+        }
+    },
+    materials={"exceptions": {"make": "overgeneralisation --ratio 0.02 --samples 40"}},
+    tests=[profile_test("lstm")],
+)
 
 
 class OtherMachine:

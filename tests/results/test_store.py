@@ -10,27 +10,26 @@ from pathlib import Path
 
 import pytest
 
+from run_factory import result
 from wug.errors import StoreError
-from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
+from wug.outcomes import Estimate, Metric, Outcome, Signature
 from wug.results import store as stores
 from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
 
-RESULT = Result(
-    suite="number <script>",
-    kind="syntaxgym",
-    model="causal/x@1",
-    status="complete",
-    signature=Signature.read("wug:0|suite:number@1"),
-    n=2,
-    estimates=(Estimate("prediction_0", "all", 0.5, 2, 0.09, 0.91, "wilson"), Estimate("bleu", "all", 31.4, 2)),
-    warnings=("café",),
-    outcomes=(
+RESULT = result(
+    "number <script>",
+    "causal/x@1",
+    [
         Outcome("1", "prediction_0", True, {"circuit": "Agreement"}, {"margin": -1.5}),
         Outcome("2", "prediction_0", False),
         Outcome("2", "surprisal", 3.25),
         Outcome("2", "all_predictions", None),
-    ),
+    ],
+    kind="syntaxgym",
+    signature=Signature.read("wug:0|suite:number@1"),
+    estimates=(Estimate("prediction_0", "all", 0.5, 2, 0.09, 0.91, "wilson"), Estimate("bleu", "all", 31.4, 2)),
+    warnings=("café",),
     meta={"regions": {"1": "verb"}},
     metrics=(Metric("prediction_0", meaning="the verb …"), Metric("bleu", "score"), Metric("surprisal", "bits")),
 )

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from html_helpers import EVIL, Seen, read, taint
+from run_factory import result
 from wug import registry
 from wug.errors import InputError, WugError
 from wug.formatting import local_time
@@ -72,19 +73,17 @@ def item(name: str, match: float, mismatch: float) -> list[Outcome]:
 
 def agreement(**changes: Any) -> Result:
     """Two items: the first holds by 6 bits, the second fails by 2."""
-    result = Result(
-        suite="agreement",
+    made = result(
+        "agreement",
+        "causal/gpt2@607a30d",
+        [*item("1", 2.0, 8.0), *item("2", 4.0, 2.0)],
         kind="syntaxgym",
-        model="causal/gpt2@607a30d",
-        status="complete",
         signature=Signature.read("wug:0.1.0|suite:agreement@1f3a9c|unit:bits"),
-        n=2,
         estimates=(
             Estimate("prediction_0", "all", 0.5, 2, 0.095, 0.905, "wilson"),
             Estimate("all_predictions", "all", 0.5, 2, 0.095, 0.905, "wilson"),
         ),
         warnings=("1 token spans two regions",),
-        outcomes=(*item("1", 2.0, 8.0), *item("2", 4.0, 2.0)),
         metrics=(
             Metric("prediction_0", meaning="the verb is less surprising in match than in mismatch"),
             Metric("all_predictions"),
@@ -103,16 +102,20 @@ def agreement(**changes: Any) -> Result:
             "reference": "Berko (1958)",
         },
     )
-    return replace(result, **changes)
+    return replace(made, **changes)
 
 
 def pairs(**changes: Any) -> Result:
     """A family without a section of its own."""
-    result = Result(
-        suite="verbs",
+    outcomes = [
+        Outcome("7", "accuracy", True),
+        Outcome("8", "accuracy", False, {"pattern": "across"}, {"bad": "the wugs swims", "bits": {"bad": 3.5}}),
+    ]
+    made = result(
+        "verbs",
+        "causal/gpt2@607a30d",
+        outcomes,
         kind="some_new_family",
-        model="causal/gpt2@607a30d",
-        status="complete",
         signature=Signature.read("wug:0.1.0|suite:verbs"),
         n=4,
         estimates=(
@@ -121,12 +124,8 @@ def pairs(**changes: Any) -> Result:
             Estimate("accuracy", "pattern=across", 0.5, 2, 0.095, 0.905, "wilson"),
             Estimate("perplexity", "all", 34.2231, 4, 30.0, 38.5, "t"),
         ),
-        outcomes=(
-            Outcome("7", "accuracy", True),
-            Outcome("8", "accuracy", False, {"pattern": "across"}, {"bad": "the wugs swims", "bits": {"bad": 3.5}}),
-        ),
     )
-    return replace(result, **changes)
+    return replace(made, **changes)
 
 
 COMMAND = "wug run agreement.json --model causal:gpt2"

@@ -111,16 +111,7 @@ def published(values: Sequence[tuple[float, float]]) -> Result:
         )
         for number, (kind, (good, bad)) in enumerate(zip(kinds, values, strict=True))
     ]
-    return Result(
-        suite="agreement",
-        kind="pairs",
-        model="file/scores",
-        status="complete",
-        signature=Signature.read("wug:0.1.0"),
-        n=4,
-        estimates=tuple(estimates(outcomes)),
-        outcomes=tuple(outcomes),
-    )
+    return run_factory.result("agreement", "file/scores", outcomes, signature=Signature.read("wug:0.1.0"))
 
 
 FIRST = [(-1.0, -2.0), (-1.0, -3.0), (-5.0, -2.0), (-2.0, -4.0)]

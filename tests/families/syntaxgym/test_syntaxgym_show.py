@@ -72,15 +72,13 @@ def suite_result(items: int = 3, **changes: Any) -> Result:
     rows = [row for place in range(items) for row in judged(str(place + 1), *BITS[str(place % 3 + 1)])]
     names = ("all_predictions", "prediction_0", "prediction_1", "all_predictions/mean", "prediction_0/mean")
     values = (1 / 3, 2 / 3, 2 / 3, 0.0, 1.0)
-    result = Result(
-        suite="agreement",
+    made = run_factory.result(
+        "agreement",
+        "causal/gpt2@607a30d",
+        rows,
         kind="syntaxgym",
-        model="causal/gpt2@607a30d",
-        status="complete",
         signature=Signature.read("wug:0.1.0|suite:agreement@1f3a9c|unit:bits"),
-        n=items,
         estimates=tuple(Estimate(name, "all", value, 3) for name, value in zip(names, values, strict=True)),
-        outcomes=tuple(rows),
         metrics=tuple(Metric(name, meaning=f"{name} holds") for name in names),
         meta={
             "regions": {"1": "subject", "2": "verb"},
@@ -94,7 +92,7 @@ def suite_result(items: int = 3, **changes: Any) -> Result:
             "tags": ["agreement"],
         },
     )
-    return replace(result, **changes)
+    return replace(made, **changes)
 
 
 def parts(result: Result) -> list[ViewPart]:
