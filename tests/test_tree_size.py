@@ -8,7 +8,7 @@ from tree_size import Counts, count
 
 AT_MOST = Counts(
     files=431,
-    lines=78_890,
+    lines=78_915,
     untyped=138,
     class_names_used_twice=1,
     long_modules=4,

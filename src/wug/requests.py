@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from wug.errors import InputError, ModelError
 from wug.traits import Returns
@@ -313,3 +313,34 @@ class EvaluatedModel(IdentifiedModel, Protocol):
     @property
     def returns(self) -> Returns:
         """Whether it scores texts or generates them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAttributes:
+    """What a model may have besides `score` or `generate`; the defaults are those of a model without the attribute."""
+
+    ordered: bool = False
+    """Whether an output depends on earlier requests; such outputs are not cached."""
+    cacheable: bool = True
+    """Whether outputs may be cached: its identity changes whenever the model does."""
+    bounded: bool = False
+    """Whether a generator stops at `Source.max_words`."""
+    scores_separate_words: bool = False
+    """Whether it scores words that are tokenized apart from their context (`Request.separate_word_start`)."""
+    training_context: str | None = None
+    """`sentence` for a model trained on single sentences; None if unknown."""
+    noise: float | None = None
+    """How far rounding moves the log-probability of a sentence, in nats; None if negligible."""
+    chat: ChatFormat | None = None
+    """How it reads something before a text; None for a model that cannot."""
+    likeliest: Callable[[str, int, int], list[Token]] | None = None
+    """The most probable tokens at a position of a text, by text, position and count."""
+    words: Callable[[Sequence[str]], Iterable[Sequence[tuple[int, int]]]] | None = None
+    """The spans of words in texts by the tokenizer's rule."""
+    stream: Callable[[Sequence[Any]], Iterable[tuple[Sequence[int], Sequence[Any]]]] | None = None
+    """Positions and outputs as soon as they are known, in any order; each is stored at once (servers)."""
+
+    @classmethod
+    def of(cls, model: object) -> ModelAttributes:
+        """The attributes of a model."""
+        return cls(**{name: getattr(model, name) for name in cls.__slots__ if hasattr(model, name)})

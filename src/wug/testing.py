@@ -32,7 +32,7 @@ from wug.files import head
 from wug.identity import ModelId
 from wug.interfaces import Backend, Family, Suite
 from wug.outcomes import Metric, Outcome, Result
-from wug.requests import LN2, Request, Scored, Source, Token, text_of
+from wug.requests import LN2, ModelAttributes, Request, Scored, Source, Token, text_of
 from wug.results.queries import rows_of
 from wug.results.store import Store
 from wug.views.family_views import computed_parts, items_of, parts_of
@@ -165,7 +165,7 @@ def _check_scores(model: Any, requests: Sequence[Request]) -> None:
         _require(len(scored.logprobs) == len(spans), f"{where}: one log-probability per token, or None")
         finite = all(value is None or (math.isfinite(value) and value <= 1e-6) for value in scored.logprobs)
         _require(finite, f"{where}: log-probabilities must be finite and at most 0, or None: {scored.logprobs}")
-    if getattr(model, "ordered", False):
+    if ModelAttributes.of(model).ordered:
         return
     for request, scored in zip(requests, together, strict=True):
         (alone,) = model.score([request])

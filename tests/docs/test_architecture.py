@@ -11,6 +11,7 @@ import pytest
 
 from test_layers import ALLOWED, CORE
 from wug.interfaces import Backend, Family, FamilyCommands, FamilyView
+from wug.requests import ModelAttributes
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -54,6 +55,11 @@ def test_the_tables_have_the_attributes_of_the_interfaces(
 ) -> None:
     attributes = {field.name for interface in interfaces for field in fields(interface)} - {"name", "module"}
     assert documented(folder) == {*attributes, *modules}
+
+
+def test_the_table_has_the_optional_attributes_of_a_model() -> None:
+    names = {row[0].strip("`").partition("(")[0] for row in table("| attribute of a model | meaning |")}
+    assert names == {*ModelAttributes.__slots__}
 
 
 def documented(folder: str) -> set[str]:

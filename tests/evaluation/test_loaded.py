@@ -138,6 +138,8 @@ def test_weights_that_change_afterwards_are_noticed(way: str, folders: dict[str,
         model.load_state_dict({name: tensor * 1.01 for name, tensor in model.state_dict().items()})
     with pytest.raises(ModelError, match="its weights changed, or were moved, since it was opened"):
         answers(opened, "causal")
+    with pytest.raises(ModelError, match="its weights changed"):
+        opened.likeliest(TEXTS[0], 1, 3)
     again = open_loaded(model, tokenizer)
     assert again.id != opened.id
     assert answers(again, "causal") != before

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from wug import registry
 from wug.errors import ModelError
 from wug.models import Identity, ModelSpec
-from wug.requests import Answer, ChatFormat, Request, Scored, Source, Token, text_of
+from wug.requests import Answer, ChatFormat, ModelAttributes, Request, Scored, Source, Token, text_of
 from wug.scores import Texts
 
 
@@ -33,17 +33,17 @@ class ModelHandle:
         """Whether it could not be loaded, or had another identity after loading."""
         self._load = load
         self._backend: Any = None
+        self._attributes = ModelAttributes()
         self._chat: ChatFormat | None = None
 
     @classmethod
     def around(cls, model: Any, spec: ModelSpec | None = None) -> ModelHandle:
         """The handle of a loaded model."""
         returns: Literal["scores", "text"] = "scores" if callable(getattr(model, "score", None)) else "text"
-        identity = Identity(
-            model.id, model.options, returns, getattr(model, "bounded", False), getattr(model, "training_context", None)
-        )
+        attributes = ModelAttributes.of(model)
+        identity = Identity(model.id, model.options, returns, attributes.bounded, attributes.training_context)
         handle = cls(identity, lambda: model, spec)
-        handle._backend = model
+        handle._backend, handle._attributes = model, attributes
         return handle
 
     @property
@@ -59,23 +59,22 @@ class ModelHandle:
     @property
     def ordered(self) -> bool:
         """Whether an output depends on earlier requests; such a model is loaded at once."""
-        return bool(getattr(self._backend, "ordered", False))
+        return self._attributes.ordered
 
     @property
     def cacheable(self) -> bool:
         """Whether outputs may be cached: its identity changes whenever the model does."""
-        return bool(getattr(self._backend, "cacheable", True))
+        return self._attributes.cacheable
 
     @property
     def scores_separate_words(self) -> bool:
         """Whether it scores words that are tokenized apart from their context."""
-        return bool(getattr(self.backend, "scores_separate_words", False))
+        return self.attributes.scores_separate_words
 
     @property
     def noise(self) -> float | None:
         """How far rounding moves the log-probability of a sentence, in nats; None if it is not loaded or negligible."""
-        nats: float | None = getattr(self._backend, "noise", None)
-        return nats
+        return self._attributes.noise
 
     @property
     def chunk(self) -> int:
@@ -90,7 +89,7 @@ class ModelHandle:
             self.failed = True
             model = self._load()
             before, after = (self.id, dict(self.options)), (model.id, dict(model.options))
-            self._backend = model
+            self._backend, self._attributes = model, ModelAttributes.of(model)
             self.id = model.id
             self.options = model.options
             self.failed = before != after
@@ -102,11 +101,16 @@ class ModelHandle:
         return self._backend
 
     @property
+    def attributes(self) -> ModelAttributes:
+        """What the model has besides `score` or `generate`; loads it."""
+        return self._attributes if self.backend is not None else ModelAttributes()
+
+    @property
     def chat(self) -> ChatFormat | None:
         """How it reads something before a text, from its tokenizer alone; None for a model that cannot."""
         if self._chat is None:
             if self._backend is not None:
-                self._chat = getattr(self._backend, "chat", None)
+                self._chat = self._attributes.chat
             elif self.spec is not None:
                 self._chat = registry.backend(self.spec.backend).chat_format(self.spec)
         return self._chat
@@ -126,25 +130,23 @@ class ModelHandle:
         """Positions and outputs, as soon as the model has them: a server one by one, other models all together."""
         if self.returns == "text" and not self.bounded:
             requests = list(map(text_of, requests))
-        if stream := getattr(self.backend, "stream", None):
+        if self.attributes.stream is not None:
             if self.returns == "scores":
                 self._require_scorable(requests)
-            yield from stream(requests)
+            yield from self.backend.stream(requests)
         else:
             yield range(len(requests)), (self.score if self.returns == "scores" else self.generate)(requests)
 
     def likeliest(self, text: str, position: int, count: int) -> list[Token]:
         """The `count` most probable tokens at a position of a text, the most probable first."""
-        find = getattr(self.backend, "likeliest", None)
-        if find is None:
+        if self.attributes.likeliest is None:
             raise ModelError(f"{self.id} does not list its most probable tokens; causal and masked models do")
-        tokens: list[Token] = find(text, position, count)
+        tokens: list[Token] = self.backend.likeliest(text, position, count)
         return tokens
 
     def words(self, texts: Sequence[str]) -> list[Sequence[tuple[int, int]]] | None:
         """The spans of words in texts by the tokenizer's rule; None for a model without such a rule."""
-        split = getattr(self.backend, "words", None)
-        return None if split is None else list(split(texts))
+        return None if self.attributes.words is None else list(self.backend.words(texts))
 
     def _require_scorable(self, requests: Sequence[Request]) -> None:
         if isinstance(requests, Texts):
