@@ -285,19 +285,7 @@ def _read_form(text: str, dialect: Any) -> None:
 # Names of models, options, templates
 
 KINDS = ("causal", "masked", "lstm", "ngram", "replay", "oracle", "endpoint", "command", "prompt", "seq2seq", "x", "")
-PLACES = (
-    "gpt2",
-    "pcfgset",
-    "m.arpa",
-    "r.jsonl",
-    "a/b@c",
-    "./x",
-    "~nobody/x",
-    "/no/such",
-    "http://127.0.0.1:1/v1",
-    "http://[",
-    "",
-)
+PLACES = ("", *"gpt2 pcfgset m.arpa r.jsonl a/b@c ./x ~nobody/x /no/such http://127.0.0.1:1/v1 http://[".split())
 KEYS = ("error", "mistake", "reading", "seed", "eos", "lowercase", "dtype", "sentences", "model", "timeout", "x", "")
 VALUES = (
     "yes",

@@ -34,6 +34,23 @@ def line(path: str) -> str:
     return f"{hashlib.sha256(content).hexdigest()} {len(content)} {path}"
 
 
+def small_set(name: str, title: str, language: str, licence: str = "") -> str:
+    return f"""
+[sets.{name}]
+title = "{title}"
+family = "pairs"
+languages = ["{language}"]
+items = "3 pairs"
+{licence}
+cite = ["berko1958"]
+repository = "github.com/nobody/{name}"
+commit = "{COMMIT}"
+files = '''
+{line("data/binding.jsonl")}
+'''
+"""
+
+
 TEXT = f"""
 [papers.berko1958]
 short = "Berko 1958, Word 14"
@@ -59,30 +76,8 @@ files = '''
 {chr(10).join(map(line, CONTENT))}
 '''
 
-[sets.guarded]
-title = "Not for trade"
-family = "pairs"
-languages = ["fr-CA"]
-items = "3 pairs"
-licence = "CC-BY-NC-4.0"
-cite = ["berko1958"]
-repository = "github.com/nobody/guarded"
-commit = "{COMMIT}"
-files = '''
-{line("data/binding.jsonl")}
-'''
-
-[sets.unlicensed]
-title = "Silent on licences"
-family = "pairs"
-languages = ["fr"]
-items = "3 pairs"
-cite = ["berko1958"]
-repository = "github.com/nobody/unlicensed"
-commit = "{COMMIT}"
-files = '''
-{line("data/binding.jsonl")}
-'''
+{small_set("guarded", "Not for trade", "fr-CA", 'licence = "CC-BY-NC-4.0"')}
+{small_set("unlicensed", "Silent on licences", "fr")}
 """
 
 

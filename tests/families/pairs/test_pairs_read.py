@@ -93,15 +93,11 @@ def test_sentence_focused_rows_are_two_sentences(tmp_path: Path) -> None:
     assert (pair.item, pair.good, pair.bad, pair.target) == ("1", "The cat purrs.", "The cat purr.", None)
 
 
+CATS = {"sentence_good": "Cats sleep.", "sentence_bad": "Cats sleeps."}
+
+
 def test_a_blimp_file_has_paradigm_field_and_term_and_one_spelling_of_each_field(tmp_path: Path) -> None:
-    row = {
-        "sentence_good": "Cats sleep.",
-        "sentence_bad": "Cats sleeps.",
-        "UID": "p",
-        "field": "syntax/semantics",
-        "linguistics_term": "t",
-        "pairID": "17",
-    }
+    row = {**CATS, "UID": "p", "field": "syntax/semantics", "linguistics_term": "t", "pairID": "17"}
     (pair,) = read(written(tmp_path, "p.jsonl", json.dumps(row) + "\n"))
     assert pair.item == "p/17"
     assert pair.groups == {"field": "syntax_semantics", "term": "t", "paradigm": "p", "phenomenon": "t"}
@@ -109,12 +105,7 @@ def test_a_blimp_file_has_paradigm_field_and_term_and_one_spelling_of_each_field
 
 def test_blimp_has_the_twelve_phenomena_of_its_tables(tmp_path: Path) -> None:
     """The files call two paradigms s-selection, which the tables of the paper count among argument structure."""
-    row = {
-        "sentence_good": "Cats sleep.",
-        "sentence_bad": "Cats sleeps.",
-        "UID": "p",
-        "linguistics_term": "s-selection",
-    }
+    row = {**CATS, "UID": "p", "linguistics_term": "s-selection"}
     told = written(tmp_path, "told.jsonl", json.dumps({**row, "phenomenon": "argument_structure"}) + "\n")
     (pair,), (same,) = read(written(tmp_path, "p.jsonl", json.dumps(row) + "\n")), read(told)
     assert pair.groups == same.groups == {"term": "s-selection", "paradigm": "p", "phenomenon": "argument_structure"}

@@ -110,18 +110,18 @@ def test_a_log_gives_peak_and_memorisation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("lines", "message"),
     [
-        ("nothing\n", "log.txt: no `Epoch n` lines"),
-        ("Adapted - Sequence Accuracy: 0.5\n", "log.txt, line 1: an accuracy before any `Epoch` line"),
-        ("Epoch 1\nAdapted - Sequence Accuracy: high\n", "log.txt, line 2: 'high' is not an accuracy"),
-        ("Epoch 1\nAdapted - Sequence Accuracy: nan\n", "log.txt, line 2: 'nan' is not an accuracy"),
-        ("Epoch 1\nAdapted - Sequence Accuracy: 0.5\n", "log.txt, epoch 1: no Original accuracy"),
-        ("Epoch 1\nEpoch 1\n", "log.txt, line 2: epoch 1 is repeated"),
+        (["nothing"], "log.txt: no `Epoch n` lines"),
+        (["Adapted - Sequence Accuracy: 0.5"], "log.txt, line 1: an accuracy before any `Epoch` line"),
+        (["Epoch 1", "Adapted - Sequence Accuracy: high"], "log.txt, line 2: 'high' is not an accuracy"),
+        (["Epoch 1", "Adapted - Sequence Accuracy: nan"], "log.txt, line 2: 'nan' is not an accuracy"),
+        (["Epoch 1", "Adapted - Sequence Accuracy: 0.5"], "log.txt, epoch 1: no Original accuracy"),
+        (["Epoch 1", "Epoch 1"], "log.txt, line 2: epoch 1 is repeated"),
     ],
 )
-def test_a_faulty_log_gives_its_place(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "log.txt").write_text(text)
+def test_a_faulty_log_gives_its_place(tmp_path: Path, lines: list[str], message: str) -> None:
+    (tmp_path / "log.txt").write_text("".join(f"{line}\n" for line in lines))
     with pytest.raises(InputError) as caught:
         list(score_exceptions(tmp_path / "log.txt").rows)
     assert message in str(caught.value)

@@ -53,38 +53,46 @@ def test_an_interaction_reads_as_one_rise_against_another() -> None:
     assert parse("[(2;%a%)-(2;%b%)] - [(2;%c%)-(2;%d%)] > 0").english(REGIONS) == sentence
 
 
-def test_an_interaction_of_two_regions_names_both() -> None:
-    assert parse("[(2;%a%)-(2;%b%)] < [(1;%c%)-(1;%d%)]").english(REGIONS) == (
-        "the surprisal of region 2 (verb) rises less from b to a than that of region 1 (subject) does from d to c"
-    )
-
-
-def test_a_sum_of_differences_reads_as_rises_that_add_up() -> None:
-    assert parse("[(2;%a%)-(2;%b%)] + [[(1;%c%)+(3;%c%)]-[(1;%d%)+(3;%d%)]] > 0").english(REGIONS) == (
-        "the rise in surprisal of region 2 (verb) from b to a and the rise in surprisal of regions 1 (subject) and 3 "
-        "from d to c add up to more than 0 bits"
-    )
-
-
-def test_a_second_clause_leaves_out_the_subject_it_shares() -> None:
-    assert parse("(2;%a%) < (2;%b%) & (2;%c%) < (2;%d%)").english(REGIONS) == (
-        "region 2 (verb) is less surprising in a than in b, and less surprising in c than in d"
-    )
-    assert parse("(2;%a%) < (2;%b%) & (1;%c%) < (1;%d%)").english(REGIONS) == (
-        "region 2 (verb) is less surprising in a than in b, and region 1 (subject) is less surprising in c than in d"
-    )
-
-
-def test_an_interaction_after_a_comparison_says_its_surprisal() -> None:
-    assert parse("(2;%a%) > (2;%b%) & (2;%a%) - (2;%b%) > (2;%c%) - (2;%d%)").english(REGIONS) == (
-        "region 2 (verb) is more surprising in a than in b, and its surprisal rises more from b to a than from d to c"
-    )
-
-
-def test_alternatives_are_introduced_by_either() -> None:
-    assert parse("(2;%a%) > (2;%b%) | (2;%c%) < (2;%d%)").english(REGIONS) == (
-        "either region 2 (verb) is more surprising in a than in b, or less surprising in c than in d"
-    )
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        pytest.param(
+            "[(2;%a%)-(2;%b%)] < [(1;%c%)-(1;%d%)]",
+            "the surprisal of region 2 (verb) rises less from b to a than that of region 1 (subject) does from d to c",
+            id="an interaction of two regions names both",
+        ),
+        pytest.param(
+            "[(2;%a%)-(2;%b%)] + [[(1;%c%)+(3;%c%)]-[(1;%d%)+(3;%d%)]] > 0",
+            "the rise in surprisal of region 2 (verb) from b to a and the rise in surprisal of regions 1 (subject) and "
+            "3 from d to c add up to more than 0 bits",
+            id="a sum of differences reads as rises that add up",
+        ),
+        pytest.param(
+            "(2;%a%) < (2;%b%) & (2;%c%) < (2;%d%)",
+            "region 2 (verb) is less surprising in a than in b, and less surprising in c than in d",
+            id="a second clause leaves out the subject it shares",
+        ),
+        pytest.param(
+            "(2;%a%) < (2;%b%) & (1;%c%) < (1;%d%)",
+            "region 2 (verb) is less surprising in a than in b, "
+            "and region 1 (subject) is less surprising in c than in d",
+            id="a second clause names another subject",
+        ),
+        pytest.param(
+            "(2;%a%) > (2;%b%) & (2;%a%) - (2;%b%) > (2;%c%) - (2;%d%)",
+            "region 2 (verb) is more surprising in a than in b, "
+            "and its surprisal rises more from b to a than from d to c",
+            id="an interaction after a comparison says its surprisal",
+        ),
+        pytest.param(
+            "(2;%a%) > (2;%b%) | (2;%c%) < (2;%d%)",
+            "either region 2 (verb) is more surprising in a than in b, or less surprising in c than in d",
+            id="alternatives are introduced by either",
+        ),
+    ],
+)
+def test_several_clauses_read_as_one_sentence(source: str, sentence: str) -> None:
+    assert parse(source).english(REGIONS) == sentence
 
 
 def test_logic_inside_logic_is_bracketed() -> None:
