@@ -28,6 +28,7 @@ from wug.outcomes import Result
 from wug.tables import Tabular, format_named, format_names
 
 if TYPE_CHECKING:
+    from wug.evaluation.handle import ModelHandle
     from wug.results.comparison import RunComparison
     from wug.results.store import Store
 
@@ -102,6 +103,7 @@ CACHE = option(
     callback=_in_existing_folder,
     envvar="WUG_CACHE",
 )
+suite_filter = click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
 NO_CACHE = option("--no-cache", "Compute everything again, and cache nothing.", is_flag=True)
 
 
@@ -180,6 +182,21 @@ def open_store(store_path: Path | None) -> Store:
     if store_path is not None and on_command_line("store_path") and not store_path.exists():
         raise InputError("no such run store. See --store", file=store_path)
     return Store(store_path or default_store())
+
+
+def cache_path(cache: Path | None, no_cache: bool) -> Path | None:
+    """The file of --cache, or the default one; None with --no-cache."""
+    return None if no_cache else cache or default_cache()
+
+
+def open_models(names: Sequence[str], options: Mapping[str, str], device: str | None) -> Iterator[ModelHandle]:
+    """The models of names and patterns, opened one after the other; all names are checked first."""
+    from wug.evaluation import model_patterns
+    from wug.evaluation.opening import model_spec, open_model
+
+    matches = model_patterns.expand(names) if names else ()
+    specs = [model_spec(match.text, options, device) for match in matches]
+    return (open_model(spec) for spec in specs)
 
 
 def suggested_command(*words: object, cache: bool = False) -> str:

@@ -79,7 +79,7 @@ class CompareOptions:
 )
 @click.command("compare")
 @click.argument("sides", nargs=-1, required=True, metavar="RUN[,RUN]...")
-@click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
+@common.suite_filter
 @click.option(
     "--metric",
     "metrics",

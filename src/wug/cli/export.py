@@ -62,7 +62,7 @@ PIECE_BYTES = 1 << 20
 @click.option(
     "--label", "labels", multiple=True, metavar="MODEL=NAME", help="With --wide or --chart, name a model; repeatable."
 )
-@click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
+@common.suite_filter
 @click.option("--chart", is_flag=True, help="Write a chart instead; suffix of -o: .svg, .png, .pdf, .html or .json.")
 @click.option("--figure", help="Chart to write, by a word of its title.  [default: the first]")
 @click.option("--width", type=int, help="Width of a chart in pixels.  [default: 760]")

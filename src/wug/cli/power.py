@@ -29,7 +29,7 @@ MAX_CURVES = 8
 @common.with_options(common.STORE, common.TABLE_FORMAT)
 @click.command("power")
 @click.argument("words", nargs=-1, required=True, metavar="RUN [RUN]")
-@click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
+@common.suite_filter
 @click.option(
     "--metric", "metrics", multiple=True, help="Only this metric, such as margin; repeatable.  [default: headlines]"
 )

@@ -23,7 +23,6 @@ from wug.views.writers.table import align_columns
 if TYPE_CHECKING:
     from wug.api.reading import Reading, ReadingRequest
     from wug.evaluation.cache import Cache
-    from wug.evaluation.handle import ModelHandle
 
 REPLACED = ("predictors", "use")
 """Options of the family that the command has in another form."""
@@ -99,7 +98,7 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
         from wug.views import chart_files
 
         chart_files.require(options["plot"])
-    cache_path = None if options["no_cache"] else options["cache"] or common.default_cache()
+    cache_path = common.cache_path(options["cache"], options["no_cache"])
     with opened_cache(cache_path) as cache, common.progress("scoring texts") as report:
         reading = run_reading(_request(path, columns, options, cache, report))
     _write_files(reading, options)
@@ -142,7 +141,7 @@ def _request(
         table=path,
         settings=reading_settings,
         predictors=options["predictors"],
-        models=_models(options),
+        models=list(common.open_models(options["models"], options["model_options"], options["device"])),
         uses=options["uses"] or ("surprisal",),
         surprisals=options["surprisals"],
         allow_mismatch=options["allow_mismatch"],
@@ -166,14 +165,6 @@ def _source(table: str) -> tuple[Path, Mapping[str, str]]:
     if further_locations or not location.path.is_file() or not location.options.get("measure"):
         raise InputError("not one table of reading times. Name the file itself", file=table)
     return location.path, {name: value for name, value in location.options.items() if name != "language"}
-
-
-def _models(options: dict[str, Any]) -> list[ModelHandle]:
-    from wug.evaluation import model_patterns
-    from wug.evaluation.opening import model_spec, open_model
-
-    matches = model_patterns.expand(options["models"]) if options["models"] else ()
-    return [open_model(model_spec(match.text, options["model_options"], options["device"])) for match in matches]
 
 
 def _write_files(reading: Reading, options: dict[str, Any]) -> None:

@@ -202,7 +202,7 @@ def _request(values: Mapping[str, Any], result_options: common.ResultOptions) ->
         metrics=[find_metric(name) for name in values["metrics"]],
         interval=values["interval"],
         store=(result_options.store_path or common.default_store()) if result_options.save else None,
-        cache=None if values["no_cache"] else values["cache"] or common.default_cache(),
+        cache=common.cache_path(values["cache"], values["no_cache"]),
         executor=values["executor"],
         workers=values["workers"],
         sweep=values["sweep"],

@@ -91,8 +91,6 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     wug surprisal items.csv --column sentence --boundary -o words.parquet
     wug surprisal corpus.conllu --words given --model causal:gpt2 --model wug-lstm --format tsv
     """
-    from wug.evaluation import model_patterns as patterns
-    from wug.evaluation.opening import model_spec, open_model
     from wug.evaluation.service import opened_cache
     from wug.texts import surprisal as surprisal_table
 
@@ -105,13 +103,11 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     models = options.pop("models")
     model_options = options.pop("model_options")
     device = options.pop("device")
-    path = options.pop("cache") or common.default_cache()
-    cache_path = None if options.pop("no_cache") else path
+    cache_path = common.cache_path(options.pop("cache"), options.pop("no_cache"))
     common.log_paths(None, cache_path)
     common.say(f"loading {', '.join(models)}")
     with opened_cache(cache_path) as cache:
-        specs = [model_spec(match.text, model_options, device) for match in patterns.expand(models)]
-        handles = (open_model(spec) for spec in specs)
+        handles = common.open_models(models, model_options, device)
         with common.progress(f"reading {len(texts):,} texts") as tell:
             table = surprisal_table(texts, handles, cache=cache, progress=tell, **options)
     _deliver(table, form, output, raw=raw)

@@ -171,31 +171,34 @@ def curves(
     ends = {"y": alt.Y("low:Q", title=title), "y2": alt.Y2("high:Q", title=title)}
     rule = {"style": "interval", "strokeWidth": 1.5, "opacity": 0.55}
     spread = base.mark_rule(**rule) if shift else _band(base, has_series, choice)
-    # A single item says nothing about a trend.
-    line = base.transform_filter("datum.n === null || datum.n > 1").mark_line(style="trend").encode(y=y)
-    is_crowded = len(series) > MAX_DISTINCT_LINES
-    size = 70 if len(points) <= 40 else 40
-    if is_crowded or len(points) > MAX_LARGE_POINTS:
-        size = 8
-    dot = base.mark_point(style="dot", size=size).encode(y=y)
-    if is_crowded:
-        has_selection = f"length({choice.param.name}) > 0"
-        line = line.encode(
-            strokeWidth=alt.condition(has_selection, alt.value(2.5), alt.value(1)),
-            opacity=alt.condition(has_selection, alt.value(1), alt.value(0.5)),
-        )
-    elif has_series:
-        dot = dot.encode(shape=alt.Shape("series:N", **vega.shape_scale(series)))
-        line = line.encode(strokeDash=alt.StrokeDash("series:N", **vega.dash_scale(series)))
+    line, dot = _line_and_dots(base.encode(y=y), series, len(points), choice)
     layers = [spread.encode(**ends), line, dot, *([_peak_label(peak, x, share)] if peak else [])]
     chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=300)
     chance.put_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
     if not has_series:
         return chart
     legend = choice.legend(series, "series", {p.series: p.value for p in sorted(points, key=lambda p: p.x)})
-    for key in legend["legend"]["keys"] if is_crowded else ():
+    for key in legend["legend"]["keys"] if len(series) > MAX_DISTINCT_LINES else ():
         key |= {"shape": vega.OUTLINES["circle"], "dash": [1, 0]}
     return chart.add_params(choice.param).properties(usermeta=legend)
+
+
+def _line_and_dots(base: Any, series: Sequence[str], point_count: int, choice: vega.SeriesSelection) -> tuple[Any, Any]:
+    """The lines of a chart and their dots; very many lines are thin, without shapes, until one is selected."""
+    alt = vega.altair()
+    # A single item says nothing about a trend.
+    line = base.transform_filter("datum.n === null || datum.n > 1").mark_line(style="trend")
+    is_crowded = len(series) > MAX_DISTINCT_LINES
+    size = 8 if is_crowded or point_count > MAX_LARGE_POINTS else 70 if point_count <= 40 else 40
+    dot = base.mark_point(style="dot", size=size)
+    if is_crowded:
+        has_selection = f"length({choice.param.name}) > 0"
+        width = alt.condition(has_selection, alt.value(2.5), alt.value(1))
+        return line.encode(strokeWidth=width, opacity=alt.condition(has_selection, alt.value(1), alt.value(0.5))), dot
+    if len(series) > 1:
+        dot = dot.encode(shape=alt.Shape("series:N", **vega.shape_scale(series)))
+        line = line.encode(strokeDash=alt.StrokeDash("series:N", **vega.dash_scale(series)))
+    return line, dot
 
 
 def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: Mapping[str, int]) -> altair.LayerChart:
