@@ -146,7 +146,7 @@ def test_python_compares_the_predictor_sets_of_one_reading() -> None:
     rng = np.random.default_rng(0)
     rows = [{**row, "other": row["surp"] + float(rng.normal(0, 6))} for row in stories()]
     found = analysed(rows, **KEYS, predictors={"full": "surp", "noisy": "other"})
-    (contrast,) = wug.compare(found).found.contrasts
+    (contrast,) = wug.compare(found).contrasts
     assert contrast.metric == "delta_ll:rt"
     first, second = (result.estimates[0].value for result in found.results)
     assert contrast.difference == pytest.approx(second - first, abs=1e-12)
