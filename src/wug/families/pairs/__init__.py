@@ -22,8 +22,8 @@ from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, withou
 from wug.families.pairs.people import with_people
 from wug.families.pairs.questions import presented
 from wug.families.pairs.score_tables import score_columns
-from wug.families.pairs.settings import GIVEN, PairsSettings
 from wug.families.pairs.settings import OPTIONS as OPTIONS
+from wug.families.pairs.settings import TARGET_OF_FILE, PairsSettings
 from wug.families.pairs.suite import PairsSuite
 from wug.files import checksum_of, read_lines, shortened
 from wug.interfaces import Suite
@@ -107,7 +107,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
 def read_published(path: Path, columns: Sequence[str] | None = None) -> PublishedScores:
     """The pairs of a file in the original format, with the judgements on `columns`, or on all that the format lacks."""
     pairs, scored = score_columns(path, columns)
-    settings = PairsSettings(target=GIVEN)
+    settings = PairsSettings(target=TARGET_OF_FILE)
     suite = PairsSuite(stem(path), pairs, _checksum(pairs), settings=settings, format="original")
     return PublishedScores(suite, scored)
 
@@ -178,10 +178,10 @@ def _notices(parsed: ParsedPairs, settings: PairsSettings) -> list[str]:
     notices = [str(problem) for problem in parsed.problems if problem.level == "warning"]
     if len(notices) > 5:
         notices = [*notices[:5], f"{len(notices) - 5} more warnings about the file: see `wug check`"]
-    if settings.target == "word" and parsed.blind:
+    if settings.target == "word" and parsed.early_differences:
         notices.append(
-            f"{parsed.blind} pairs differ before the word that shows the error (one_prefix_method is false in the "
-            "file): a left-to-right model cannot distinguish them by the target word"
+            f"{parsed.early_differences} pairs differ before the word that shows the error (one_prefix_method is false "
+            "in the file): a left-to-right model cannot distinguish them by the target word"
         )
     return notices
 

@@ -38,8 +38,8 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
     """The score of each text, or of the characters of it in a span."""
     first, last = scores.offsets[:-1], scores.offsets[1:]
     if any(span is not None for span in spans):
-        whole = (0, 1 << 30)
-        first, last = (scores.before([(span or whole)[end] for span in spans]) for end in (0, 1))
+        full_span = (0, 1 << 30)
+        first, last = (scores.before([(span or full_span)[end] for span in spans]) for end in (0, 1))
         last = np.where([span is None for span in spans], scores.offsets[1:], last)
     tokens = last - first
     single = np.flatnonzero(tokens == 1)

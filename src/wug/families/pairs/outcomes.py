@@ -122,8 +122,8 @@ def _side(scores: Mapping[str, np.ma.MaskedArray[Any, Any]], side: str) -> Float
 def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:
     """The scores of both sentences by the labels of answers: of the one shown, or of Yes against No."""
     if any(detail.get(key) is not None for key in LABEL_KEYS):
-        shown = [detail.get(key) for key in LABEL_KEYS]
-        return shown if detail.get("order") == "good_first" else shown[::-1]
+        label_scores = [detail.get(key) for key in LABEL_KEYS]
+        return label_scores if detail.get("order") == "good_first" else label_scores[::-1]
     values = [finite_number(detail.get(key)) for key in YES_NO_KEYS]
     yes_good, no_good, yes_bad, no_bad = values
     if yes_good is None or no_good is None or yes_bad is None or no_bad is None:
@@ -134,7 +134,7 @@ def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:
 def languages_of(pairs: Iterable[Pair]) -> set[str]:
     """The known languages of some pairs."""
     groups = {id(pair.groups): pair.groups for pair in pairs}
-    return {own[LANGUAGE] for own in groups.values() if LANGUAGE in own}
+    return {pair_groups[LANGUAGE] for pair_groups in groups.values() if LANGUAGE in pair_groups}
 
 
 @dataclass(slots=True)

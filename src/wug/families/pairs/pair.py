@@ -55,7 +55,7 @@ class ParsedPairs:
     format: str
     pairs: list[Pair]
     problems: ProblemList
-    blind: int = 0
+    early_differences: int = 0
     """Pairs that differ before the word that shows the error, so that no common prefix precedes it."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """The number of pairs in each file of a folder."""
@@ -82,10 +82,10 @@ class GroupPool:
 
     def of(self, groups: Mapping[str, str]) -> Mapping[str, str]:
         """The groups without empty values, with `pattern_type` added if both are given."""
-        kept = {key: value for key, value in groups.items() if value}
-        if "pattern" in kept and "type" in kept:
-            kept["pattern_type"] = f"{kept['pattern']}/{kept['type']}"
-        return self._known.setdefault(tuple(kept.items()), kept)
+        nonempty_groups = {key: value for key, value in groups.items() if value}
+        if "pattern" in nonempty_groups and "type" in nonempty_groups:
+            nonempty_groups["pattern_type"] = f"{nonempty_groups['pattern']}/{nonempty_groups['type']}"
+        return self._known.setdefault(tuple(nonempty_groups.items()), nonempty_groups)
 
 
 def difference(good: str, bad: str) -> Target | None:

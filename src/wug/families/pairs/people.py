@@ -56,10 +56,10 @@ def with_people(pairs: Sequence[Pair], options: Mapping[str, str]) -> tuple[Sequ
             raise InputError(f"{name} is about people's responses: add people=FILE")
         return pairs, None
     path = user_path(options["people"])
-    given = {name: options[name] for name in _NAMES if name in options}
-    if "item" in options and any(name in given for name in _CONTENT):
-        given = {"people_item": options["item"], **given}
-    data = read_people(path, {_NAMES[name].name: value for name, value in given.items()}, "people_item")
+    response_options = {name: options[name] for name in _NAMES if name in options}
+    if "item" in options and any(name in response_options for name in _CONTENT):
+        response_options = {"people_item": options["item"], **response_options}
+    data = read_people(path, {_NAMES[name].name: value for name, value in response_options.items()}, "people_item")
     if data.counts:
         what = f"its format ({data.format}) has counts per paradigm and no items"
         raise InputError(f"{what}: there are no responses that can be joined to pairs", file=path)
@@ -78,7 +78,7 @@ def with_people(pairs: Sequence[Pair], options: Mapping[str, str]) -> tuple[Sequ
     matched = set(places)
     if unmatched := len(merged) - sum(place in matched for place in merged):
         notices.append(f"{unmatched:,} of {plural(len(merged), 'item')} of people's responses match no pair")
-    signature = {"people": checksum(read_bytes(path)), **given}
+    signature = {"people": checksum(read_bytes(path)), **response_options}
     joined = [pair._replace(human=margin) for pair, margin in zip(pairs, human, strict=True)]
     return joined, JoinedPeople(signature, tuple(notices), means, items)
 

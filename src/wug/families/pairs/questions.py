@@ -41,9 +41,9 @@ class QuestionSuite(PairsSuite):
     def metrics(self) -> Sequence[Metric]:
         """Those of the question, then those that sentences alone have too."""
         presentation = self.settings.presentation
-        own = CHOICE_METRICS if presentation.method == "forced_choice" else YES_NO_METRICS
-        kept = [metric for metric in own if not (presentation.text_answer and metric.name in MARGIN_METRICS)]
-        return (*kept, *self._further_metrics())
+        metrics = CHOICE_METRICS if presentation.method == "forced_choice" else YES_NO_METRICS
+        usable = [metric for metric in metrics if not (presentation.text_answer and metric.name in MARGIN_METRICS)]
+        return (*usable, *self._further_metrics())
 
     def requests(self) -> Sequence[Request]:
         """The labels after each question, in the order of the file."""

@@ -79,8 +79,8 @@ def _judge_presentations(scored: ScoredPair) -> Iterator[Outcome]:
     """Outcomes of both orders; the first label belongs to the sentence shown first."""
     g1, g2, b1, b2 = scored.scores
     reply = replies.LabelReply.of_logprobs
-    shown = {"good_first": (g1, g2), "bad_first": (b2, b1)}
-    yield from _with_scores(scored.pair, replies.judge_choice(scored.pair, reply(g1, g2), reply(b1, b2)), shown)
+    by_order = {"good_first": (g1, g2), "bad_first": (b2, b1)}
+    yield from _with_scores(scored.pair, replies.judge_choice(scored.pair, reply(g1, g2), reply(b1, b2)), by_order)
 
 
 def _judge_yes_no(scored: ScoredPair) -> Iterator[Outcome]:

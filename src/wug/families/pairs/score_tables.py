@@ -19,7 +19,7 @@ from wug.families.pairs.outcomes import ACCURACY, CORRELATIONS
 from wug.families.pairs.pair import GroupPool, Pair
 from wug.families.pairs.replies import parse_answer
 from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
-from wug.families.pairs.settings import GIVEN
+from wug.families.pairs.settings import TARGET_OF_FILE
 from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
 from wug.formatting import first_items, plural
@@ -93,7 +93,7 @@ def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[Scored
         checksum = checksum_of(f"{scored.pair.item}\t{scored.pair.good}\t{scored.pair.bad}" for scored in of_model)
         metrics = SHAPES[shape].metrics
         correlated = CORRELATIONS if any(scored.pair.human is not None for scored in of_model) else ()
-        signed = {"target": GIVEN, **signed_options}
+        signed = {"target": TARGET_OF_FILE, **signed_options}
         meta = {"format": f"scores ({shape})", "pairs": len(of_model)}
         suite = ScoredTable(stem(path), "pairs", checksum, signed, (*metrics, *correlated), len(of_model), meta)
         yield suite, model or stem(path), [*judge_pairs(of_model, shape), *map(Notice, notices)]
@@ -160,11 +160,11 @@ def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str,
     texts = next((both for both in SENTENCE_COLUMNS if set(both) <= set(columns.header)), ())
     pairs = []
     groups = columns.groups_by_row(*([values["model"]] if values["model"] else []))
-    for (item, record), own in zip(columns.items(), groups, strict=True):
+    for (item, record), row_groups in zip(columns.items(), groups, strict=True):
         good, bad = (plain(record.fields.get(name)) for name in texts) if texts else ("", "")
         human = _human(columns, record, values["human"])
         scores = tuple(columns.number(record, name, finite=False) for name in names)
-        pairs.append(ScoredPair(Pair(item, good, bad, own, human=human), scores, _model(record, values)))
+        pairs.append(ScoredPair(Pair(item, good, bad, row_groups, human=human), scores, _model(record, values)))
     repeated = find_repeated((scored.model, scored.pair.item) for scored in pairs)
     if repeated and values["item"]:
         fix = "name columns that identify a pair, or model=COLUMN if there are several models"
@@ -179,30 +179,30 @@ def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str,
 def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPair]:
     """The pairs of a table with one sentence per row; without one row of each condition, they are not judged."""
     score, condition = _score_columns("long", values)
-    marks = (values["good"], values["bad"])
+    sides = (values["good"], values["bad"])
     if not columns.item:
         raise InputError("item=COLUMN must say which rows make a pair", file=columns.path)
     rows_by_item: dict[tuple[str, str], dict[str, list[Record]]] = {}
-    own_groups: list[tuple[tuple[str, str], Mapping[str, str]]] = []
+    groups_of_rows: list[tuple[tuple[str, str], Mapping[str, str]]] = []
     others = 0
-    for (item, record), own in zip(columns.items(), columns.groups_by_row(condition), strict=True):
-        mark = plain(record.fields.get(condition))
-        if mark not in marks:
+    for (item, record), row_groups in zip(columns.items(), columns.groups_by_row(condition), strict=True):
+        side = plain(record.fields.get(condition))
+        if side not in sides:
             others += 1
             continue
         key = (_model(record, values), item)
-        rows_by_item.setdefault(key, {}).setdefault(mark, []).append(record)
-        own_groups.append((key, own))
+        rows_by_item.setdefault(key, {}).setdefault(side, []).append(record)
+        groups_of_rows.append((key, row_groups))
     if not rows_by_item:
-        raise InputError(f"no row has {condition}={marks[0]} or {condition}={marks[1]}", file=columns.path)
+        raise InputError(f"no row has {condition}={sides[0]} or {condition}={sides[1]}", file=columns.path)
     if others:
         columns.notices.append(f"{plural(others, 'row')} with another {condition} left out")
-    pairs, groups = [], columns.groups_by_item(own_groups)
+    pairs, groups = [], columns.groups_by_item(groups_of_rows)
     for (model, item), rows in rows_by_item.items():
         wrong = [
-            f"{len(rows.get(mark, ()))} rows with {condition}={mark}" for mark in marks if len(rows.get(mark, ())) != 1
+            f"{len(rows.get(side, ()))} rows with {condition}={side}" for side in sides if len(rows.get(side, ())) != 1
         ]
-        records = [row for mark in marks for row in rows.get(mark, ())]
+        records = [row for side in sides for row in rows.get(side, ())]
         scores = tuple(columns.number(record, score, finite=False) for record in records)
         human = [_human(columns, record, values["human"]) for record in records]
         known = [value for value in human if value is not None]
@@ -214,19 +214,23 @@ def _long_pairs(columns: NamedColumns, values: Mapping[str, Any]) -> list[Scored
 
 def _answers(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPair]:
     """Sentences with the answers about them: scores of the right and the wrong label, NaN for neither."""
-    condition, marks, labels = values["condition"] or "condition", (values["good"], values["bad"]), values["labels"]
+    condition, sides, labels = (
+        values["condition"] or "condition",
+        (values["good"], values["bad"]),
+        values["labels"],
+    )
     columns.require(condition)
     if len(labels) != 2 or labels[0] == labels[1]:
         raise InputError("labels takes two different labels, for good and bad sentences, such as labels=Yes,No")
     scored = []
     for row, (record, groups) in enumerate(zip(columns.records, columns.groups_by_row(), strict=True), 1):
-        mark = plain(record.fields.get(condition))
-        if mark not in marks:
-            message = f"{condition} is {mark!r}, not {marks[0]!r} or {marks[1]!r}: add good=VALUE and bad=VALUE"
+        side = plain(record.fields.get(condition))
+        if side not in sides:
+            message = f"{condition} is {side!r}, not {sides[0]!r} or {sides[1]!r}: add good=VALUE and bad=VALUE"
             columns.problems.error(record.place, message)
             continue
         answer = parse_answer(plain(record.fields.get(values["answer"])), labels)
-        right = labels[marks.index(mark)]
+        right = labels[sides.index(side)]
         scores = (math.nan, math.nan) if answer is None else (float(answer == right), float(answer != right))
         scored.append(ScoredPair(Pair(str(row), "", "", groups), scores, _model(record, values)))
     return scored

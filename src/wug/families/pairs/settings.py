@@ -19,7 +19,7 @@ from wug.families.suite import EXCLUDE
 from wug.files import checksum, read_lines
 from wug.options import Option, read, written
 
-GIVEN = "given"
+TARGET_OF_FILE = "given"
 """The target of scores from a file that does not say what was scored."""
 WORD_PATTERNS: Mapping[str, re.Pattern[str]] = {
     "spaces": re.compile(r"\S+"),
@@ -203,8 +203,8 @@ class PairsSettings:
                 fields |= {"unigrams": self.unigrams.checksum, "unigram_unit": self.unigrams.unit}
                 fields |= {"slor_words": self.unigrams.words} if self.unigrams.unit == "word" else {}
         usual = {"mask_target": True, "single_piece_only": False, "ties": "error", "leading_space": False}
-        given = {name: getattr(self, name) for name in usual}
-        return fields | {name: written(value) for name, value in given.items() if value != usual[name]}
+        values_by_name = {name: getattr(self, name) for name in usual}
+        return fields | {name: written(value) for name, value in values_by_name.items() if value != usual[name]}
 
     def _refuse_unasked(self, options: Mapping[str, str]) -> None:
         method = self.presentation.method

@@ -15,7 +15,7 @@ from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
 from wug.families.pairs.people import JoinedPeople
 from wug.families.pairs.presentation import Presentation
-from wug.families.pairs.settings import GIVEN, PairsSettings
+from wug.families.pairs.settings import TARGET_OF_FILE, PairsSettings
 from wug.families.people import CEILINGS
 from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
@@ -65,11 +65,11 @@ class PairsSuite(ItemSuite[Pair]):
         presentation = self.settings.presentation
         if presentation.method == "direct":
             return self
-        found = replace(self, presentation=presentation.for_model(model))
+        suite = replace(self, presentation=presentation.for_model(model))
         form: ChatFormat | None = getattr(model, "chat", None)
         assert form is not None  # otherwise there is no presentation
-        form.check(found.requests())
-        return found
+        form.check(suite.requests())
+        return suite
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -87,7 +87,7 @@ class PairsSuite(ItemSuite[Pair]):
             yield from outcomes.CORRELATIONS
         if self.people is not None:
             yield from CEILINGS[1:]
-        if self.settings.target != GIVEN:
+        if self.settings.target != TARGET_OF_FILE:
             yield from self._margins()
 
     def _margins(self) -> Iterator[Metric]:
@@ -334,7 +334,7 @@ def _unjudged(pair: Pair, why: str, counts: _Counts) -> Outcome:
 
 
 def _meaning(settings: PairsSettings, link: str) -> str:
-    if settings.target == GIVEN:
+    if settings.target == TARGET_OF_FILE:
         return "the grammatical form has the higher value in the file"
     return f"the grammatical {_scored(settings)} has the higher {LABELS[link]}"
 

@@ -187,7 +187,9 @@ def _parse_folder(path: Path, options: Mapping[str, str], labels: PairLabels) ->
         problems.warn(str(file.relative_to(shared)), f"not read: {what} in {first.name}")
     counts = {file.relative_to(path).as_posix(): len(file_pairs.pairs) for file, file_pairs in read.items()}
     format = _most_common(file_pairs.format for file_pairs in read.values()) or ""
-    return ParsedPairs(format, pairs, problems, sum(file_pairs.blind for file_pairs in read.values()), counts)
+    return ParsedPairs(
+        format, pairs, problems, sum(file_pairs.early_differences for file_pairs in read.values()), counts
+    )
 
 
 def _format_in_folder(file: Path, options: Mapping[str, str]) -> str | None:
@@ -253,8 +255,8 @@ def _with_groups(pairs: Iterable[Pair], groups: Mapping[str, str]) -> Iterator[P
     known: dict[int, Mapping[str, str]] = {}
     for pair in pairs:
         if id(pair.groups) not in known:
-            own = pair.groups.keys()
-            lacking = {name: value for name, value in groups.items() if not _IMPLIED_BY.get(name, {name}) & own}
+            pair_fields = pair.groups.keys()
+            lacking = {name: value for name, value in groups.items() if not _IMPLIED_BY.get(name, {name}) & pair_fields}
             known[id(pair.groups)] = {**lacking, **pair.groups} if lacking else pair.groups
         shared = known[id(pair.groups)]
         yield pair if shared is pair.groups else pair._replace(groups=shared)

@@ -28,9 +28,9 @@ class RowPair(NamedTuple):
     human: float | None = None
     sentence: str | None = None
     """The one sentence that the row has for both."""
-    blind: bool = False
+    differs_early: bool = False
     """Whether the sentences differ before the word that shows the error."""
-    third: str = ""
+    third_form: str = ""
     """A word other than the two forms in the place of the target."""
 
 
@@ -85,7 +85,7 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
     pool, pairs = GroupPool(), list[Pair]()
     grouping = _group_columns(layout, table.header, labels)
     known: dict[tuple[str | None, ...], Mapping[str, str]] = {}
-    blind, thirds = 0, []
+    early_differences, third_forms = 0, []
     names = _unique_names(layout, table.records) if labels.item is None else None
     for row_number, record in enumerate(table.records, 1):
         named = tables.plain(record.fields.get(labels.item)) if labels.item is not None else ""
@@ -100,8 +100,9 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
             contrast = str(number) if len(row_pairs) > 1 else ""
             groups = known.get((contrast, *key))
             if groups is None:
-                own = layout.complete(common | _row_groups(layout, record)) | labels.groups_of(record)
-                groups = known[contrast, *key] = pool.of({**own, "contrast": contrast} if contrast else own)
+                row_groups = layout.complete(common | _row_groups(layout, record)) | labels.groups_of(record)
+                row_groups |= {"contrast": contrast} if contrast else {}
+                groups = known[contrast, *key] = pool.of(row_groups)
             pairs.append(
                 Pair(
                     f"{item}/{contrast}" if contrast else item,
@@ -114,12 +115,14 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
                     context=context,
                 )
             )
-            blind += row.blind
-            thirds += [f"{record.place}, {row.third!r}"] if row.third else []
-    if thirds:
-        many = f"{len(thirds)} rows have" if len(thirds) > 1 else "1 row has"
-        problems.warn("", f"{many} neither form at len_prefix (first: {thirds[0]}); the forms are put there instead")
-    return ParsedPairs(name, pairs, problems, blind)
+            early_differences += row.differs_early
+            third_forms += [f"{record.place}, {row.third_form!r}"] if row.third_form else []
+    if third_forms:
+        many = f"{len(third_forms)} rows have" if len(third_forms) > 1 else "1 row has"
+        problems.warn(
+            "", f"{many} neither form at len_prefix (first: {third_forms[0]}); the forms are put there instead"
+        )
+    return ParsedPairs(name, pairs, problems, early_differences)
 
 
 def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.strip) -> RowReader:
@@ -334,8 +337,8 @@ def _group_columns(layout: RowLayout, header: Sequence[str], labels: PairLabels)
 def _row_groups(layout: RowLayout, record: tables.Record) -> dict[str, str]:
     values = ((group, tables.plain(record.fields.get(column))) for column, group in layout.groups.items())
     # A spreadsheet writes the number of a type as 5.0.
-    own = {group: layout.codes.get(value, _WHOLE.sub(r"\1", value)) for group, value in values if value}
-    return tables.groups_of(record.fields) | own if layout.standard else own
+    format_groups = {group: layout.codes.get(value, _WHOLE.sub(r"\1", value)) for group, value in values if value}
+    return tables.groups_of(record.fields) | format_groups if layout.standard else format_groups
 
 
 _WHOLE = re.compile(r"^(\d+)\.0$")

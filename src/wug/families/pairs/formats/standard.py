@@ -41,7 +41,7 @@ def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str)
         if length >= len(words):
             problems.error(record.place, f"{len_prefix} is {length}, but the sentence has {len(words)} words")
             return
-        third = ""
+        third_form = ""
         if split_punctuation(words[length], forms)[1] not in forms:
             elsewhere = [k for k, word in enumerate(words) if split_punctuation(word, forms)[1] in forms]
             near = [k for k in elsewhere if abs(k - length) == 1]
@@ -53,9 +53,9 @@ def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str)
                     return
                 problems.warn(record.place, message)
             else:
-                third = words[length]
+                third_form = words[length]
         pair = with_forms("", words, length, forms, {})
-        yield RowPair(pair.good, pair.bad, pair.target, sentence=pair.sentence, third=third)
+        yield RowPair(pair.good, pair.bad, pair.target, sentence=pair.sentence, third_form=third_form)
 
     return _standard_layout("word-focused", read, sentence_column, form, form_alt, len_prefix)
 
@@ -71,8 +71,8 @@ def _blimp_pair(record: Record, problems: ProblemList) -> Iterator[RowPair]:
     good, bad = text_of(record, GOOD, problems), text_of(record, BAD, problems)
     if good is not None and bad is not None:
         good, bad = good.strip(), bad.strip()
-        blind = record.fields.get("one_prefix_method") is False
-        yield RowPair(good, bad, _one_prefix_target(record, good, bad, problems), blind=blind)
+        differs_early = record.fields.get("one_prefix_method") is False
+        yield RowPair(good, bad, _one_prefix_target(record, good, bad, problems), differs_early=differs_early)
 
 
 def _one_prefix_target(record: Record, good: str, bad: str, problems: ProblemList) -> Target | None:

@@ -49,9 +49,9 @@ class TwoRowLayout(NamedTuple):
     title: str
     columns: Set[str]
     sentence: str
-    mark: str
-    """The column that marks a sentence as good or bad."""
-    marks: tuple[str, str]
+    condition_column: str
+    """The column that says whether a sentence is good or bad."""
+    condition_values: tuple[str, str]
     """The values of that column for good and bad sentences."""
     key: tuple[str, ...]
     """The columns that the two rows of a pair share; if empty, every row makes a pair with the next."""
@@ -68,7 +68,9 @@ class TwoRowLayout(NamedTuple):
         if not self.header:
             return self.columns <= set(tables.columns_of(head))
         first = head.split("\n", 1)[0].rstrip("\r").split("\t")
-        return len(first) == len(self.header) and first[self.header.index(self.mark)] in self.marks
+        return (
+            len(first) == len(self.header) and first[self.header.index(self.condition_column)] in self.condition_values
+        )
 
 
 def parse(name: str, path: Path, labels: PairLabels) -> ParsedPairs:
@@ -83,10 +85,10 @@ def parse(name: str, path: Path, labels: PairLabels) -> ParsedPairs:
         if good is None or bad is None:
             continue
         fields = rows.good.fields
-        own = {
+        format_groups = {
             group: " ".join(tables.plain(fields.get(column)) for column in of) for group, of in layout.groups.items()
         }
-        groups = pool.of(common | own | labels.groups_of(rows.good))
+        groups = pool.of(common | format_groups | labels.groups_of(rows.good))
         item = (tables.plain(fields.get(labels.item)) if labels.item is not None else "") or rows.item
         human = [labels.human_of(row, problems) for row in (rows.good, rows.bad)]
         preference = None if human[0] is None or human[1] is None else human[0] - human[1]
@@ -134,24 +136,26 @@ def original_groups(record: tables.Record) -> dict[str, str]:
 
 def _paired(layout: TwoRowLayout, table: tables.RecordTable, problems: ProblemList) -> Iterator[RowsOfPair]:
     """The two rows of each pair, in any order; rows without a partner are reported as problems."""
-    good, bad = layout.marks
+    good, bad = layout.condition_values
     rows_by_key: dict[tuple[str, ...], dict[str, tables.Record]] = {}
     for number, record in enumerate(table.records):
-        mark = tables.plain(record.fields.get(layout.mark))
-        if mark not in layout.marks:
-            problems.error(record.place, f"{layout.mark} is {mark!r}, not {good!r} or {bad!r}")
+        condition_value = tables.plain(record.fields.get(layout.condition_column))
+        if condition_value not in layout.condition_values:
+            problems.error(record.place, f"{layout.condition_column} is {condition_value!r}, not {good!r} or {bad!r}")
             continue
         key = tuple(tables.plain(record.fields.get(column)) for column in layout.key) or (str(number // 2 + 1),)
         rows = rows_by_key.setdefault(key, {})
-        if mark in rows:
-            problems.error(record.place, f"a second {mark} row of {'/'.join(key)}; see {rows[mark].place}")
-        rows.setdefault(mark, record)
+        if condition_value in rows:
+            problems.error(
+                record.place, f"a second {condition_value} row of {'/'.join(key)}; see {rows[condition_value].place}"
+            )
+        rows.setdefault(condition_value, record)
     for key, rows in rows_by_key.items():
         if len(rows) == 2:
             yield RowsOfPair("/".join(key), rows[good], rows[bad])
         else:
-            ((mark, record),) = rows.items()
-            problems.error(record.place, f"{'/'.join(key)} has no {bad if mark == good else good} row")
+            ((condition_value, record),) = rows.items()
+            problems.error(record.place, f"{'/'.join(key)} has no {bad if condition_value == good else good} row")
 
 
 def _original_pair(rows: RowsOfPair, pool: GroupPool, problems: ProblemList) -> Pair | None:

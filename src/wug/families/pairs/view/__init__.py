@@ -11,7 +11,7 @@ import numpy as np
 
 from wug.families.links import MARGIN, link_label, shown_scale
 from wug.families.pairs import outcomes
-from wug.families.pairs.settings import GIVEN
+from wug.families.pairs.settings import TARGET_OF_FILE
 from wug.families.pairs.view import figures
 from wug.families.pairs.view.methods import across, is_question, question_figure
 from wug.formatting import bits, headlines, plural
@@ -103,7 +103,7 @@ def _scale(result: Result) -> tuple[str, float]:
     if is_question(result):
         return "log-probability of an answer's label (bits)", 1 / LN2
     fields = dict(result.signature.fields)
-    return shown_scale(fields) if fields.get("target", GIVEN) != GIVEN else (link_label(fields), 1.0)
+    return shown_scale(fields) if fields.get("target", TARGET_OF_FILE) != TARGET_OF_FILE else (link_label(fields), 1.0)
 
 
 def _finest_group(outcome: Outcome) -> str:
