@@ -175,7 +175,7 @@ class Signature:
         return Signature(tuple(pair for pair in self.fields if pair[0] not in keys))
 
 
-DATA = "data"
+DATASET_KEY = "data"
 """The key in `Result.meta` of the record of a published set: set, title, licence, terms, citation, repository and
 commit."""
 Status: TypeAlias = Literal["running", "complete", "partial", "failed", "interrupted"]

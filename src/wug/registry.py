@@ -22,9 +22,9 @@ from wug.interfaces import Backend, Family, TableFormat, implemented, traits_of
 from wug.requests import IdentifiedModel
 from wug.traits import FamilyTraits, Traits
 
-EXTENSIBLE = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
+EXTENSIBLE_FOLDERS = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
 """Folders to which other packages can add, with the entry points `wug.FOLDER`. There is no folder of metrics."""
-SINGULAR = {"families": "family"} | dict.fromkeys(("views.writers", "exchange.writers", "exchange.readers"), "format")
+NOUNS = {"families": "family"} | dict.fromkeys(("views.writers", "exchange.writers", "exchange.readers"), "format")
 
 
 def names(folder: str) -> list[str]:
@@ -38,7 +38,7 @@ def find(folder: str, name: str) -> ModuleType:
     if name in outside:
         return _loaded(outside[name])
     if name not in _builtin(folder):
-        raise UnknownName(SINGULAR.get(folder, folder.rstrip("s").replace(".", " ")), name, names(folder))
+        raise UnknownName(NOUNS.get(folder, folder.rstrip("s").replace(".", " ")), name, names(folder))
     return importlib.import_module(f"wug.{folder}.{name}")
 
 
@@ -159,7 +159,7 @@ def _builtin(folder: str) -> frozenset[str]:
 
 @functools.cache
 def _entry_points(folder: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")} if folder in EXTENSIBLE else {}
+    return {entry.name: entry for entry in entry_points(group=f"wug.{folder}")} if folder in EXTENSIBLE_FOLDERS else {}
 
 
 def sees_right_context(model: IdentifiedModel) -> bool:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from wug import registry
-from wug.outcomes import DATA, Outcome, Result
+from wug.outcomes import DATASET_KEY, Outcome, Result
 
 PLAIN_TEXT = "plain_text"
 """False in the meta of a result, or in the record of its set, if the items must not be published as plain text."""
@@ -98,5 +98,5 @@ def samples(result: Result) -> Iterator[list[tuple[Outcome, Sample]]]:
 
 def may_publish(result: Result) -> bool:
     """Whether the items of a result may be published as plain text."""
-    record = result.meta.get(DATA) or {}
+    record = result.meta.get(DATASET_KEY) or {}
     return result.meta.get(PLAIN_TEXT, True) is not False and record.get(PLAIN_TEXT, True) is not False

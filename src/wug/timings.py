@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-
-MESSAGE = "%s took %.4f s"
 
 log = logging.getLogger("wug.timings")
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The duration of a step."""
-
-    name: str
-    seconds: float
-    ended: float
-    """When, in seconds since 1970."""
 
 
 @contextmanager
@@ -33,7 +20,7 @@ def timed(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        log.debug(MESSAGE, name, time.monotonic() - began)
+        log.debug("%s took %.4f s", name, time.monotonic() - began)
 
 
 def is_enabled() -> bool:
@@ -42,35 +29,23 @@ def is_enabled() -> bool:
 
 
 @contextmanager
-def collected() -> Iterator[list[Timing]]:
-    """Collect the durations in a context in a list instead of logging them."""
-    timings: list[Timing] = []
-    handler, before = _Collector(timings), (log.level, log.propagate)
+def collected() -> Iterator[list[logging.LogRecord]]:
+    """Collect the records of a context in a list instead of logging them, for another process."""
+    handler, before = _Collector(logging.DEBUG), (log.level, log.propagate)
+    handler.records = []
     log.addHandler(handler)
     log.setLevel(logging.DEBUG)
     log.propagate = False
     try:
-        yield timings
+        yield handler.records
     finally:
         log.removeHandler(handler)
         log.setLevel(before[0])
         log.propagate = before[1]
 
 
-def pass_on(timings: Iterable[Timing]) -> None:
-    """Log durations of another process."""
-    for one in timings:
-        record = log.makeRecord(log.name, logging.DEBUG, __file__, 0, MESSAGE, (one.name, one.seconds), None)
-        record.created = one.ended
-        log.handle(record)
-
-
 class _Collector(logging.Handler):
-    def __init__(self, timings: list[Timing]) -> None:
-        super().__init__(logging.DEBUG)
-        self._timings = timings
+    records: list[logging.LogRecord]
 
     def emit(self, record: logging.LogRecord) -> None:
-        if isinstance(record.args, tuple):
-            name, seconds = record.args
-            self._timings.append(Timing(str(name), float(str(seconds)), record.created))
+        self.records.append(record)

@@ -12,7 +12,7 @@ from reference import reference
 from wug import data, registry
 from wug.data.catalogue import File, TestSet, catalogue
 from wug.errors import UnknownName
-from wug.evaluation.opening import BUILTIN, builtin_suites
+from wug.evaluation.opening import BUILTIN_PREFIX, builtin_suites
 from wug.options import read
 
 SETS = list(catalogue().values())
@@ -77,7 +77,7 @@ def test_every_part_that_is_named_has_files(chosen: TestSet) -> None:
 def test_no_set_is_called_like_a_built_in_suite_or_like_those_of_a_family() -> None:
     families = {path.parent.name for path in builtin_suites().values()}
     assert families == {"choices", "cogs", "morphology", "pairs", "pcfgset", "syntaxgym"}
-    builtin = {*builtin_suites(), *(f"{BUILTIN}{family}" for family in families), "pairs"}
+    builtin = {*builtin_suites(), *(f"{BUILTIN_PREFIX}{family}" for family in families), "pairs"}
     assert not set(data.names()) & builtin
     assert not {name for name in builtin if data.knows(name)}
 

@@ -17,7 +17,7 @@ from wug import data
 from wug.data import catalogue
 from wug.errors import DataError
 from wug.evaluation.opening import open_suites
-from wug.outcomes import DATA
+from wug.outcomes import DATASET_KEY
 
 OTHER = b'{"sentence_good": "The wug sleep.", "sentence_bad": "The wug sleeps."}\n' * 3
 """As long as the published file."""
@@ -57,11 +57,11 @@ def test_an_altered_file_named_by_its_path_is_run_without_the_citation(
 ) -> None:
     path = data.get("wugs/binding")
     (cited,) = open_suites(str(path))
-    assert cited.meta[DATA]["set"] == "wugs"
+    assert cited.meta[DATASET_KEY]["set"] == "wugs"
     assert data.origin(path) is not None
     altered(path)
     (own,) = open_suites(str(path))
-    assert DATA not in own.meta
+    assert DATASET_KEY not in own.meta
     assert data.origin(path) is None
     assert f"{path}: changed since it was fetched. Results do not cite wugs" in caplog.text
 
@@ -142,13 +142,13 @@ files = '''
 
 def test_an_altered_file_of_an_unpacked_archive_is_not_run(packed: str) -> None:
     (suite,) = open_suites(packed)
-    assert suite.meta[DATA]["set"] == "packed"
+    assert suite.meta[DATASET_KEY]["set"] == "packed"
     folder = data.path(packed).with_name("all.tar.unpacked")
     altered(folder / "binding.jsonl")
     with pytest.raises(DataError, match=r"all\.tar\.unpacked: changed since it was unpacked\. Delete the folder"):
         open_suites(packed)
     (own,) = open_suites(str(folder / "binding.jsonl"))
-    assert DATA not in own.meta
+    assert DATASET_KEY not in own.meta
 
 
 def test_a_file_added_to_an_unpacked_archive_is_not_run(packed: str) -> None:

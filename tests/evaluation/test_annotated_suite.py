@@ -9,7 +9,7 @@ import pytest
 from wug.evaluation.annotated_suite import AnnotatedSuite
 from wug.evaluation.opening import open_suites
 from wug.interfaces import Suite
-from wug.outcomes import DATA
+from wug.outcomes import DATASET_KEY
 
 MEMBERS = sorted(name for name in vars(Suite) if not name.startswith("_") or name == "__len__")
 
@@ -26,7 +26,7 @@ def test_it_has_every_member_of_a_suite_without_looking_it_up_at_run_time(name: 
 def test_it_delegates_all_but_its_name_and_its_fields() -> None:
     (suite,) = open_suites(["wug_coord"])
     found = AnnotatedSuite(suite, {"licence": "MIT"}, "renamed", {"protocol": "lm-eval"})
-    assert (found.name, found.meta[DATA]) == ("renamed", {"licence": "MIT"})
+    assert (found.name, found.meta[DATASET_KEY]) == ("renamed", {"licence": "MIT"})
     assert found.options == {**suite.options, "protocol": "lm-eval"}
     assert (found.kind, found.needs, found.checksum) == (suite.kind, suite.needs, suite.checksum)
     assert (found.metrics, len(found)) == (suite.metrics, len(suite))

@@ -9,10 +9,10 @@ from wug.errors import InputError
 from wug.evaluation.user_metrics import MetricFunction
 from wug.interfaces import AdaptableSuite, Suite
 from wug.labels import suite_line
-from wug.outcomes import DATA, Outcome, SuiteOutput
+from wug.outcomes import DATASET_KEY, Outcome, SuiteOutput
 from wug.requests import EvaluatedModel, Request, Source
 
-EMPTY: Mapping[str, str] = {}
+NO_FIELDS: Mapping[str, str] = {}
 
 
 class AnnotatedSuite:
@@ -24,9 +24,9 @@ class AnnotatedSuite:
     def __init__(
         self,
         suite: Suite,
-        record: Mapping[str, Any] = EMPTY,
+        record: Mapping[str, Any] = NO_FIELDS,
         name: str | None = None,
-        signature_fields: Mapping[str, str] = EMPTY,
+        signature_fields: Mapping[str, str] = NO_FIELDS,
         functions: Sequence[MetricFunction] = (),
     ) -> None:
         self.suite = suite
@@ -35,10 +35,10 @@ class AnnotatedSuite:
         self.kind = suite.kind
         self.needs = suite.needs
         self.checksum = suite.checksum
-        metrics = {"metrics": ",".join(function.signature for function in functions)} if functions else EMPTY
+        metrics = {"metrics": ",".join(function.signature for function in functions)} if functions else NO_FIELDS
         self.options: Mapping[str, str] = {**suite.options, **signature_fields, **metrics}
         self.metrics = (*suite.metrics, *(function.metric for function in functions))
-        self.meta: Mapping[str, Any] = {**suite.meta, **({DATA: dict(record)} if record else {})}
+        self.meta: Mapping[str, Any] = {**suite.meta, **({DATASET_KEY: dict(record)} if record else {})}
         self.understood: str | None = getattr(suite, "understood", None)
         """How an ambiguous table was read."""
         self.protocol: str | None = getattr(suite, "protocol", None)

@@ -13,11 +13,12 @@ from wug.interfaces import Family
 from wug.options import names
 from wug.record_tables import columns_of
 
-SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
+DATA_SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """Suffixes of files with test data."""
+TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl")
 MAX_FILES = 2000
-EMPTY = "the file is empty"
-UNKNOWN = "not in a format that wug reads"
+EMPTY_FILE = "the file is empty"
+UNKNOWN_FORMAT = "not in a format that wug reads"
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ def contents(folder: Path, family: str | None = None, options: Mapping[str, str]
         reasons = [f"{file.relative_to(folder)}: {why}" for file, why in {**scanned.unread, **scanned.ignored}.items()]
         more = [f"and {len(reasons) - 10} more"] if len(reasons) > 10 else []
         listed = "".join(f"\n  {line}" for line in reasons[:10] + more)
-        if any(why == UNKNOWN for why in scanned.unread.values()):
+        if any(why == UNKNOWN_FORMAT for why in scanned.unread.values()):
             listed += "".join(f"\n{hint}" for hint in _hints("text_hint"))
         what = f"no file in this folder can be read as test data{listed}" if reasons else "the folder is empty"
         raise InputError(what, file=folder)
@@ -53,15 +54,15 @@ def contents(folder: Path, family: str | None = None, options: Mapping[str, str]
 def why_not(path: Path) -> str:
     """Why no family recognises a file."""
     if path.is_file() and path.stat().st_size == 0:
-        return EMPTY
+        return EMPTY_FILE
     try:
         require_text(path)
     except InputError as error:
         return error.message
-    columns = columns_of(head(path)) if path.name.lower().removesuffix(".gz").endswith(_TABLES) else ()
+    columns = columns_of(head(path)) if path.name.lower().removesuffix(".gz").endswith(TABLE_SUFFIXES) else ()
     if columns:
         return f"no known format has these columns: {shortened(', '.join(columns))}"
-    return UNKNOWN
+    return UNKNOWN_FORMAT
 
 
 def not_recognised(path: Path) -> InputError:
@@ -72,13 +73,10 @@ def not_recognised(path: Path) -> InputError:
         why = 'YAML, which wug does not read. A sweep file is TOML: models = ["causal:gpt2"] and suites = ["blimp"]'
     elif "columns" in why:
         why += f". Name them: {', or '.join(sorted(_hints('column_hint'), key=len))}"
-    elif why != EMPTY:
+    elif why != EMPTY_FILE:
         hints = "".join(f". {hint}" for hint in _hints("text_hint"))
         why += f" ({', '.join(registry.names('families'))}){hints}"
     return InputError(why, file=path)
-
-
-_TABLES = (".csv", ".tsv", ".tab", ".jsonl")
 
 
 class _Scan:
@@ -123,7 +121,7 @@ class _Scan:
         if _is_data(path):
             if family is None:
                 why = why_not(path)
-                chosen = len(self._families) == 1 and why != EMPTY
+                chosen = len(self._families) == 1 and why != EMPTY_FILE
                 self._contents.unread[path] = f"not recognised as {self._families[0].name}" if chosen else why
             else:
                 self._contents.readable.append((path, family))
@@ -156,7 +154,7 @@ def _files_in(family: Family, folder: Path, options: Mapping[str, str]) -> Mappi
 
 def _is_data(path: Path) -> bool:
     """Whether a file is test data by its suffix; for a compressed file, by the suffix before `.gz`, if any."""
-    return _suffix(path) in SUFFIXES or (path.suffix == ".gz" and not _suffix(path))
+    return _suffix(path) in DATA_SUFFIXES or (path.suffix == ".gz" and not _suffix(path))
 
 
 def _suffix(path: Path) -> str:

@@ -54,9 +54,9 @@ def _expanded(text: str) -> Iterator[Named]:
     elif not is_pattern(text):
         yield Named(text)
     else:
-        kind, name, options = _parted(text)
-        before = f"{kind}:" if kind else ""
-        folders = [Named(f"{before}{path}{options}") for path in _paths(kind, name)]
+        backend, name, options = _parted(text)
+        before = f"{backend}:" if backend else ""
+        folders = [Named(f"{before}{path}{options}") for path in _paths(backend, name)]
         yield from folders or _revisions(text, before, name, options)
 
 
@@ -102,9 +102,9 @@ def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Name
     """The matching revisions of a model on the Hugging Face Hub, in natural order."""
     repository, at, pattern = name.rpartition("@")
     if not at or _has_wildcards(repository) or repository.count("/") > 1 or repository.startswith((".", "/", "~")):
-        kind, colon, _ = name.partition(":")
-        if not before and colon and kind.isidentifier() and len(kind) > 1:  # a single letter is a drive
-            raise UnknownName("kind of model", kind, registry.names("models"))
+        prefix, colon, _ = name.partition(":")
+        if not before and colon and prefix.isidentifier() and len(prefix) > 1:  # a single letter is a drive
+            raise UnknownName("kind of model", prefix, registry.names("models"))
         raise InputError(f"no file or folder matches the model {shortened(text)!r}")
     commits = hub_revisions(repository)
     fitting = sorted((revision for revision in commits if fnmatchcase(revision, pattern)), key=natural)
@@ -154,7 +154,7 @@ def _fetched(repository: str) -> dict[str, str]:
 
 
 def _parted(text: str) -> tuple[str, str, str]:
-    """Kind, name and options of a model; the kind is empty if none is named."""
+    """Backend, name and options of a model; the backend is empty if none is named."""
     backend, colon, name = text.partition(":")
     if not colon or backend not in registry.names("models"):
         backend, name = "", text

@@ -18,7 +18,7 @@ from typing import Any
 from wug import data, registry
 from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteError, UnknownName, nearest, suggestion
 from wug.evaluation.annotated_suite import AnnotatedSuite
-from wug.evaluation.folders import SUFFIXES, contents, not_recognised
+from wug.evaluation.folders import DATA_SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
 from wug.files import existing, head, read_object, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
@@ -27,9 +27,9 @@ from wug.models import ModelSpec, WatchedModel, adopt, backend_for, parse
 from wug.options import names, refuse_unknown
 from wug.problems import Problem
 
-UNREAD = 5
+MAX_LISTED_UNREAD_FILES = 5
 """Unread files of a folder that are listed in warnings; the others are counted."""
-BUILTIN = "wug_"
+BUILTIN_PREFIX = "wug_"
 """Prefix of a family's name for its built-in suites."""
 
 log = logging.getLogger("wug")
@@ -43,7 +43,7 @@ def assets() -> Path:
 def builtin_suites() -> dict[str, Path]:
     """Built-in suites by name, each a file or folder in the folder of its family."""
     within = sorted((assets() / "suites").glob("*/*"))
-    return {path.name.partition(".")[0]: path for path in within if path.is_dir() or path.suffix in SUFFIXES}
+    return {path.name.partition(".")[0]: path for path in within if path.is_dir() or path.suffix in DATA_SUFFIXES}
 
 
 def builtin_models() -> dict[str, Path]:
@@ -149,10 +149,12 @@ def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
 def _warn_unread(resolved: ResolvedSuites) -> None:
     """Warn about unread files; with -v, also list files that are ignored."""
     for number, (file, why) in enumerate(resolved.unread.items()):
-        if number < UNREAD:
+        if number < MAX_LISTED_UNREAD_FILES:
             log.warning("%s: not read: %s", file, why)
-    if len(resolved.unread) > UNREAD:
-        log.warning("%s more files are not read: `wug check` names them", f"{len(resolved.unread) - UNREAD:,}")
+    if len(resolved.unread) > MAX_LISTED_UNREAD_FILES:
+        log.warning(
+            "%s more files are not read: `wug check` names them", f"{len(resolved.unread) - MAX_LISTED_UNREAD_FILES:,}"
+        )
     for file, why in resolved.ignored.items():
         log.info("%s: left out: %s", file, why)
 
@@ -168,7 +170,7 @@ def find_suites(text: str, family: str | None = None, options: Mapping[str, str]
         raise InputError("the name of a suite is empty. Name a file, a folder, or one of `wug list suites`")
     path = user_path(text)
     if path.exists():
-        if path.suffix not in SUFFIXES:  # a suffix marks the name of a file
+        if path.suffix not in DATA_SUFFIXES:  # a suffix marks the name of a file
             refuse_ambiguous(text, _named(text))
         return _expand_folder(data.known(path) or data.Place(path), family, options)
     if builtin := _builtin(text):
@@ -176,7 +178,7 @@ def find_suites(text: str, family: str | None = None, options: Mapping[str, str]
     try:
         places = data.for_a_run(text)
     except NotFetched as error:
-        more = f"; built-in suites: {BUILTIN}{text}" if _builtin(BUILTIN + text) else ""
+        more = f"; built-in suites: {BUILTIN_PREFIX}{text}" if _builtin(BUILTIN_PREFIX + text) else ""
         raise NotFetched(f"{error}{more}") from None
     if places is not None:
         # A set that is one suite is read as a whole: its content may not identify the family.
@@ -187,13 +189,13 @@ def find_suites(text: str, family: str | None = None, options: Mapping[str, str]
             for place in places
         )
         return ResolvedSuites([place for group in whole for place in group])
-    if "/" in text or path.suffix in SUFFIXES:
+    if "/" in text or path.suffix in DATA_SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         meant = suggestion(path.name, near) if near else ""
         if path.name in data.names():  # written as on the Hugging Face Hub
             meant = f" The published set is called {path.name}"
         raise InputError(f"no such file or folder.{meant}", file=text)
-    groups = (BUILTIN + family for family in registry.names("families"))
+    groups = (BUILTIN_PREFIX + family for family in registry.names("families"))
     known = [*builtin_suites(), *groups, *data.names()]
     if nearest(text, known) is None:
         raise InputError(
@@ -208,7 +210,7 @@ def _builtin(text: str) -> list[Path]:
     every = builtin_suites()
     if text in every:
         return [every[text]]
-    family = text.removeprefix(BUILTIN)
+    family = text.removeprefix(BUILTIN_PREFIX)
     if family == text and text in data.names():
         return []
     return [path for path in every.values() if path.parent.name == family]

@@ -21,7 +21,7 @@ from wug.formatting import (
     value_text,
 )
 from wug.identity import Group
-from wug.outcomes import DATA, Result
+from wug.outcomes import DATASET_KEY, Result
 from wug.rows import OutcomeRow, Rows
 from wug.views import charts
 from wug.views.chance import chance_note, result_chance
@@ -301,7 +301,7 @@ def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
 
 def facts(result: Result) -> dict[str, Any]:
     """The metadata of the suite, without empty values."""
-    values = {key: value for key, value in result.meta.items() if key != DATA}
+    values = {key: value for key, value in result.meta.items() if key != DATASET_KEY}
     return {spaced_name(key): value for key, value in values.items() if value not in (None, "", [], (), {})}
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from wug.formatting import format_estimate, percent
 from wug.identity import IMPORTED, OVERALL
 from wug.labels import short_names
-from wug.outcomes import DATA, Result
+from wug.outcomes import DATASET_KEY, Result
 from wug.views.parts import FactsPart, TableCell, TableColumn, TablePart, TablePartRow, TextPart, ViewPart
 
 COLUMNS = (TableColumn("model"), TableColumn("value", numeric=True), TableColumn("source"))
@@ -87,7 +87,7 @@ def published_results_part(result: Result) -> TablePart | None:
 
 def dataset_record(result: Result) -> Mapping[str, object] | None:
     """The catalogue's record of the published set that a suite is from; None for other suites."""
-    record = result.meta.get(DATA)
+    record = result.meta.get(DATASET_KEY)
     return record if isinstance(record, Mapping) else None
 
 

@@ -11,7 +11,7 @@ from wug.errors import InputError, UnknownName
 from wug.formatting import format_estimate, headline_estimate
 from wug.identity import OVERALL, Group
 from wug.labels import short_names
-from wug.outcomes import DATA, Estimate, Result
+from wug.outcomes import DATASET_KEY, Estimate, Result
 from wug.patterns import matches
 from wug.tables import Display, FormattedTable, Kind, RowTable
 from wug.views.provenance import dataset_record
@@ -165,7 +165,7 @@ def _document(result: Result) -> dict[str, object]:
         "n": result.n,
         "estimates": [asdict(estimate) for estimate in result.estimates],
         "warnings": list(result.warnings),
-        **({} if record is None else {DATA: dict(record)}),
+        **({} if record is None else {DATASET_KEY: dict(record)}),
     }
 
 

@@ -20,7 +20,7 @@ from run_factory import keep, outcomes, result
 from wug.errors import InputError
 from wug.exchange.export import ExportedRun, ExportOptions, portable, stable_uuid
 from wug.exchange.writers import eee
-from wug.outcomes import DATA, Estimate, Metric, Outcome, Result
+from wug.outcomes import DATASET_KEY, Estimate, Metric, Outcome, Result
 from wug.results.records import Run
 
 
@@ -129,7 +129,7 @@ def test_a_run_without_outcomes_has_an_aggregate_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "meta", [{"plain_text": False}, {DATA: {"plain_text": False, "repository": "r", "commit": "c"}}]
+    "meta", [{"plain_text": False}, {DATASET_KEY: {"plain_text": False, "repository": "r", "commit": "c"}}]
 )
 def test_items_that_must_not_be_published_are_left_out_and_cannot_be_asked_for(
     meta: dict[str, Any], tmp_path: Path

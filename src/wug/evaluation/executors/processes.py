@@ -86,7 +86,7 @@ class _Done(NamedTuple):
 
     finished: Finished
     run: int | None = None
-    timings: tuple[timings.Timing, ...] = ()
+    timings: tuple[logging.LogRecord, ...] = ()
 
 
 class ProcessExecutor:
@@ -158,7 +158,8 @@ def _run_all(
 
 def _record(recorder: Recorder, task: ModelTask, data: bytes) -> None:
     done: _Done = pickle.loads(data)
-    timings.pass_on(done.timings)
+    for record in done.timings:
+        timings.log.handle(record)
     recorder.warn(done.finished.warnings)
     with recorder.attempt(task):
         if done.run is not None:

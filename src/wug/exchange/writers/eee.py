@@ -27,7 +27,7 @@ from wug.exchange.export import (
 )
 from wug.files import write_text
 from wug.identity import OVERALL
-from wug.outcomes import DATA, Estimate, Metric, Outcome, Result
+from wug.outcomes import DATASET_KEY, Estimate, Metric, Outcome, Result
 from wug.samples import Sample
 
 VERSION = "0.3.0"
@@ -138,7 +138,7 @@ def _evaluation(result: Result, estimate: Estimate) -> Json:
 
 
 def _source(result: Result) -> Json:
-    record: Mapping[str, Any] = result.meta.get(DATA) or {}
+    record: Mapping[str, Any] = result.meta.get(DATASET_KEY) or {}
     checksum = (result.signature.get("suite") or "").rpartition("@")[2]
     details = {"suite_checksum": checksum, "licence": record.get("licence"), "citation": record.get("citation")}
     present = {name: str(value) for name, value in details.items() if value}

@@ -10,7 +10,7 @@ from wug import data
 from wug.errors import InputError
 from wug.exchange.export import ExportedRun, ExportOptions, refuse_non_finite, require_folder
 from wug.files import write_text
-from wug.outcomes import DATA, Estimate, Result
+from wug.outcomes import DATASET_KEY, Estimate, Result
 
 UNREGISTERED = (
     "{}: wug cannot tell whether {} is registered as a benchmark on the Hugging Face Hub. Results of other data sets "
@@ -42,7 +42,7 @@ def headline(result: Result) -> Estimate:
 
 def hub_dataset(result: Result, options: ExportOptions) -> str:
     """The id of the result's data set on the Hugging Face Hub: the user's, or that of the catalogue."""
-    name = (result.meta.get(DATA) or {}).get("set") or result.suite
+    name = (result.meta.get(DATASET_KEY) or {}).get("set") or result.suite
     hub = data.find(name).set.hub if data.knows(name) else None
     if options.dataset or hub:
         return options.dataset or str(hub)
@@ -61,7 +61,7 @@ def note(result: Result, estimate: Estimate) -> str:
 
 def source(exported: ExportedRun, result: Result) -> dict[str, str]:
     """Where the data of a published set comes from, with the run; empty for other suites."""
-    record = result.meta.get(DATA)
+    record = result.meta.get(DATASET_KEY)
     if not record:
         return {}
     return {

@@ -23,7 +23,7 @@ from wug.exchange.export import (
 )
 from wug.files import write_text
 from wug.identity import OVERALL, Group
-from wug.outcomes import DATA, Estimate, Outcome, Result
+from wug.outcomes import DATASET_KEY, Estimate, Outcome, Result
 from wug.samples import Sample
 
 METRICS = {"accuracy": "acc"}
@@ -97,7 +97,7 @@ def _add_result(document: Json, result: Result) -> None:
     for estimate in result.estimates:
         if estimate.group != OVERALL:
             groups.setdefault(estimate.group, []).append(estimate)
-    record: Mapping[str, Any] = result.meta.get(DATA) or {}
+    record: Mapping[str, Any] = result.meta.get(DATASET_KEY) or {}
     metadata = {
         "version": 1.0,
         "wug_signature": str(result.signature),
