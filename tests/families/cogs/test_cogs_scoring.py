@@ -51,6 +51,14 @@ def values(scoring: ScoredPredictions, group: str = "all") -> dict[str, Estimate
     return {estimate.metric: estimate for estimate in scoring.estimates() if estimate.group == group}
 
 
+def test_an_exact_prediction_makes_no_more_sense_than_its_gold_form(tmp_path: Path) -> None:
+    forms = ("cat ( x _ 1 )", "cat ( x _ 1 ) AND cat ( x _ 1 )")
+    gold = tmp_path / "gold.tsv"
+    gold.write_text("".join(f"cat\t{form}\tprimitive\n" for form in forms))
+    (system,) = cogs.score(gold, [gold])
+    assert [line["well_formed_strict"] for line in system.per_line()] == [True, False]
+
+
 def test_shares_are_counted_over_all_lines(scored: ScoredPredictions) -> None:
     found = values(scored)
     assert {metric: found[metric].value for metric in list(found)[:6]} == {

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from wug.families.cogs.estimates import SCORES, MetricColumns, OverlapCounts
 from wug.families.cogs.logical_form import measures
 from wug.families.cogs.logical_form.match import recogs_exact_match
-from wug.families.cogs.logical_form.parse import Dialect, parse, tokens
+from wug.families.cogs.logical_form.parse import Dialect, parse
 from wug.families.cogs.logical_form.smatch import smatch
 from wug.families.cogs.read import GoldLine
 from wug.outcomes import Metric
@@ -115,15 +115,15 @@ class CogsMetricOptions(NamedTuple):
 
 
 def score_lines(
-    lines: Sequence[GoldLine], predictions: Sequence[str], dialect: Dialect, options: CogsMetricOptions
+    lines: Sequence[GoldLine], predictions: Sequence[str], dialect: Dialect, options: CogsMetricOptions, *, sound: bool
 ) -> tuple[MetricColumns, list[str]]:
-    """The metrics of every prediction, and warnings about them."""
+    """The metrics of every prediction, and warnings about them; `sound` if all gold forms are known to be."""
     gold = [line.form for line in lines]
     if options.reference_compat:
         return _reference_columns(gold, predictions), []
     packed = array("q")  # numbers only: tuples would keep the garbage collector busy
     for form, prediction in zip(gold, predictions, strict=True):
-        *values, counts = measures.score_tokens(tokens(form), tokens(prediction), dialect, same=form == prediction)
+        *values, counts = measures.score_form(form, prediction, dialect, sound=sound)
         packed.extend(values)
         packed.extend(counts)
     rows = np.frombuffer(packed, np.int64).reshape(len(gold), -1).T

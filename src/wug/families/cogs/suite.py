@@ -35,6 +35,8 @@ class CogsSuite(GenerationSuite[gold_file.GoldLine]):
     metrics = METRICS
     file: str = ""
     dialect: Dialect = "cogs"
+    sound: bool = False
+    """Whether all forms are known to be well-formed and to make sense."""
     metric_options: CogsMetricOptions = field(default_factory=CogsMetricOptions)
 
     @property
@@ -83,6 +85,7 @@ def read_gold(path: Path, dialect: str | None = None, options: CogsMetricOptions
         settings=signature,
         file=str(path),
         dialect=used,
+        sound=warnings in ([], [_OLD_GEN]),
         metric_options=options,
     )
 
@@ -152,7 +155,7 @@ class ScoredPredictions(NamedTuple):
 
 def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Sequence[str] = ()) -> ScoredPredictions:
     """All metrics of one system's predictions."""
-    columns, more = score_lines(suite.items, forms, suite.dialect, suite.metric_options)
+    columns, more = score_lines(suite.items, forms, suite.dialect, suite.metric_options, sound=suite.sound)
     empty = sum(not form.strip() for form in forms)
     more += [f"{empty} of {len(suite)} predictions are empty"] if empty else []
     return ScoredPredictions(suite, file, forms, columns, (*suite.notices, *warnings, *more))

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from wug.families.cogs.logical_form.checks import is_well_formed, makes_sense
+from wug.families.cogs.logical_form.checks import is_well_formed, kind_of, makes_sense
 from wug.families.cogs.logical_form.match import equivalent, order_invariant
 from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unreadable, parse, read, tokens, triples
 
@@ -69,46 +69,42 @@ class FormScores(NamedTuple):
     """The numbers of COUNTS for each of FEATURES, one after the other."""
 
 
-def score_form(gold: str, prediction: str, dialect: Dialect) -> FormScores:
-    """All measures of a prediction; FormulaError if the gold form cannot be read."""
+def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = False) -> FormScores:
+    """All measures of a prediction; FormulaError if the gold form cannot be read.
+
+    `sound`: the gold form is known to be well-formed and to make sense, so its renamings are not checked.
+    """
+    gold_form, words, predicted_words = parse(gold, dialect), tokens(gold), tokens(prediction)
+    exact = words == predicted_words
     try:
-        return score_tokens(tokens(gold), tokens(prediction), dialect, same=gold == prediction)
+        form: LogicalForm | None = gold_form if exact else read(predicted_words, dialect)
     except Unreadable:
-        parse(gold, dialect)  # says what is wrong, and where
-        raise
-
-
-def score_tokens(gold: list[str], prediction: list[str], dialect: Dialect, *, same: bool) -> FormScores:
-    """All measures of a prediction, given as tokens; `same` says whether the strings are identical."""
-    gold_form = read(gold, dialect)
+        form = None
+    renamed = form is not None and (exact or _is_renamed(words, predicted_words))
+    sound &= renamed
+    if form is not None and not (sound or is_well_formed(form)):
+        form = None
     gold_bags = bags(gold_form)
-    exact = gold == prediction
-    try:
-        form: LogicalForm | None = gold_form if exact else read(prediction, dialect)
-    except Unreadable:
-        form = None
-    if form is not None and not is_well_formed(form):
-        form = None
     predicted_bags = _NOTHING if form is None else gold_bags if exact else bags(form)
     return FormScores(
-        exact_match_string=same,
+        exact_match_string=gold == prediction,
         exact_match=exact,
         well_formed=form is not None,
-        well_formed_strict=form is not None and makes_sense(form),
+        well_formed_strict=form is not None and (sound or makes_sense(form)),
         order_invariant_match=form is not None and (exact or order_invariant(gold_form, form)),
-        semantic_match=form is not None and (exact or _is_renamed(gold, prediction) or equivalent(gold_form, form)),
-        edit_distance=0 if exact else edit_distance(gold, prediction),
-        longest=max(len(gold), len(prediction)),
+        semantic_match=form is not None and (renamed or equivalent(gold_form, form)),
+        edit_distance=0 if exact else edit_distance(words, predicted_words),
+        longest=max(len(words), len(predicted_words)),
         counts=_count_overlap(gold_bags, predicted_bags),
     )
 
 
 def _is_renamed(gold: list[str], prediction: list[str]) -> bool:
-    """Whether two well-formed forms differ only in indices, which are renamed one to one: a fast special case."""
+    """Whether the tokens of two forms differ only in indices, which are renamed one to one."""
     names = dict(zip(gold, prediction, strict=False))
-    if len(gold) != len(prediction) or len(set(names.values())) != len(names):
+    if [*map(names.get, gold)] != prediction or len(set(names.values())) != len(names):
         return False
-    return list(map(names.get, gold)) == prediction and all(a == b or (a + b).isdigit() for a, b in names.items())
+    return all(old == new or kind_of(old) == kind_of(new) == "index" for old, new in names.items())
 
 
 def bags(form: LogicalForm) -> tuple[Bag, ...]:
