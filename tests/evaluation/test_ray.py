@@ -140,24 +140,23 @@ def test_the_same_command_asks_only_what_failed(cluster: Any, tmp_path: Path) ->
 THERE = ("--executor", "ray", "--store", "there.db", "--cache", "there.cache")
 
 
-def sweep_of_three(program: Path) -> list[str]:
-    """The command of a sweep over a program with the arguments a, b and c."""
+def sweep_of_three(program: Path, code: str) -> list[str]:
+    """The command of a sweep over a program with the arguments a, b and c, which runs this code before it answers."""
+    loads = "with open('loaded', 'a') as file: file.write(sys.argv[1])\n"
+    program.write_text(f"import os, sys\n{loads}{code}{ECHO}")
     models = [argument for letter in "abc" for argument in ("--model", f"command:{sys.executable} {program} {letter}")]
     return ["run", "copying", "--kind", "pcfgset", *models, "--sweep", "s", "--format", "json"]
 
 
 def test_a_machine_that_is_lost_costs_only_what_it_was_doing(cluster: Any, tmp_path: Path) -> None:
     """The first model waits for ever the first time it is asked; the machine that it is on is then killed."""
-    program = tmp_path / "waits.py"
-    program.write_text(
-        "import os, sys\n"
-        "with open('loaded', 'a') as file: file.write(sys.argv[1])\n"
+    command = sweep_of_three(
+        tmp_path / "waits.py",
         "if sys.argv[1] == 'a' and not os.path.exists('where'):\n"
         "    with open('where.new', 'w') as file: file.write(os.environ['RAY_RAYLET_PID'])\n"
         "    os.rename('where.new', 'where')\n"
-        "    sys.stdin.read()\n" + ECHO
+        "    sys.stdin.read()\n",
     )
-    command = sweep_of_three(program)
     process = _started(cluster, [*command, *THERE])
     _wait(process, tmp_path / "where")
     pid = int((tmp_path / "where").read_text())
@@ -184,14 +183,8 @@ def _raylet(node: Any) -> int:
 
 def test_a_command_that_is_killed_goes_on_where_it_was(cluster: Any, tmp_path: Path) -> None:
     """The last model waits while the others are done; the command is killed, and given again."""
-    program = tmp_path / "counts.py"
-    program.write_text(
-        "import os, sys\n"
-        "with open('loaded', 'a') as file: file.write(sys.argv[1])\n"
-        "if sys.argv[1] == 'c' and not os.path.exists('go'):\n"
-        "    sys.stdin.read()\n" + ECHO
-    )
-    command = sweep_of_three(program)
+    waits = "if sys.argv[1] == 'c' and not os.path.exists('go'):\n    sys.stdin.read()\n"
+    command = sweep_of_three(tmp_path / "counts.py", waits)
     process = _started(cluster, [*command, *THERE])
     store = Store(tmp_path / "there.db")
     _wait(process, lambda: len(store.runs()) == 2 and "c" in (tmp_path / "loaded").read_text())

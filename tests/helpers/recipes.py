@@ -25,6 +25,18 @@ def recipe(
     return "\n".join(parts)
 
 
+def task_test(network: str, published: Sequence[float], **more: Any) -> Table:
+    """The accuracy of a training on the material `base`."""
+    return {
+        "row": "task",
+        "train_on": "{base}",
+        "suite": "{base}/test.src",
+        "metric": "accuracy",
+        **more,
+        "published": {network: list(published)},
+    }
+
+
 def profile_test(network: str, options: str = "", **more: Any) -> Table:
     """The test of overgeneralisation after every epoch of a training on exceptions."""
     suite = "--suite {exceptions}/test_pcfg_ratio=0.02_exception.src"

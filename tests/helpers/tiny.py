@@ -6,6 +6,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+from wug.requests import Request
+
 WORDS = (
     "the a boy girl authors guard that who saw sees swim swims quickly near park tall is are and . , "
     "nobody ever what she gave lamp café naïve 3 dogs dog's"
@@ -20,6 +22,13 @@ def sentences(count: int, seed: int = 0) -> list[str]:
         stem = made[-1].split()[: draw.randint(1, 6)] if made and draw.random() < 0.6 else []
         made.append(" ".join(stem + draw.choices(WORDS, k=draw.randint(1, 9))))
     return made
+
+
+def largest_difference(one: Any, other: Any, count: int) -> float:
+    """Between the log-probabilities of sentences by two models, in nats."""
+    requests = [Request(text) for text in sentences(count)]
+    both = zip(one.score(requests), other.score(requests), strict=True)
+    return float(max(abs(a.logprob() - b.logprob()) for a, b in both))
 
 
 def byte_level_tokenizer(*, bos: bool = True, vocabulary: int = 400) -> Any:

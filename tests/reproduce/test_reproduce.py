@@ -15,7 +15,7 @@ import pytest
 
 import run_factory
 from command_line import refused, start_wug, wug
-from recipes import profile_test, recipe
+from recipes import profile_test, recipe, task_test
 from timeouts import PATIENCE
 from wug.errors import InputError
 from wug.reproduce.page import training_curves
@@ -36,13 +36,7 @@ RECIPE = recipe(
         "exceptions": {"make": "overgeneralisation --ratio 0.02 --samples 300"},
     },
     tests=[
-        {
-            "row": "task",
-            "train_on": "{base}",
-            "suite": "{base}/test.src",
-            "metric": "accuracy",
-            "published": {"t5": [0.5, 0.1]},
-        },
+        task_test("t5", (0.5, 0.1)),
         {
             "row": "localism",
             "train_on": "{base}",
@@ -63,14 +57,7 @@ SMALLER = recipe(
         "exceptions": {"make": "overgeneralisation --ratio 0.02 --samples 100"},
     },
     tests=[
-        {
-            "row": "task",
-            "train_on": "{base}",
-            "suite": "{base}/test.src",
-            "metric": "accuracy",
-            "by": "depth",
-            "published": {"lstm": [0.5, 0.1]},
-        },
+        task_test("lstm", (0.5, 0.1), by="depth"),
         profile_test("lstm", "--steps 24", curves="epoch"),
     ],
 )

@@ -86,11 +86,15 @@ def test_a_tokenizer_has_a_class_that_transformers_4_knows_as_well(folders: dict
     assert settings["tokenizer_class"] == "PreTrainedTokenizerFast"
 
 
+def sums_of_wug(folder: Path) -> Any:
+    return pytest.approx(by_wug(folder, [Request(text) for text in SCORED]), abs=1e-3)
+
+
 @pytest.mark.parametrize("name", CAUSAL)
 def test_plain_transformers_gives_the_numbers_of_wug(folders: dict[str, Path], name: str) -> None:
     model, tokenizer = causal(folders[name])
     sums = [sum(log_probabilities(model, tokenizer(text)["input_ids"])) for text in SCORED]
-    assert sums == pytest.approx(by_wug(folders[name], [Request(text) for text in SCORED]), abs=1e-3)
+    assert sums == sums_of_wug(folders[name])
 
 
 @pytest.mark.parametrize("name", CAUSAL)
@@ -101,7 +105,7 @@ def test_lm_eval_gives_the_numbers_of_wug(folders: dict[str, Path], name: str) -
     for text in SCORED:
         continuation = tokenizer.encode(text, add_special_tokens=False)
         sums.append(sum(log_probabilities(model, [tokenizer.bos_token_id, *continuation])))
-    assert sums == pytest.approx(by_wug(folders[name], [Request(text) for text in SCORED]), abs=1e-3)
+    assert sums == sums_of_wug(folders[name])
 
 
 @pytest.mark.parametrize("name", CAUSAL)
@@ -127,7 +131,7 @@ def test_minicons_gives_the_numbers_of_wug(folders: dict[str, Path], name: str) 
     for row, ids, mask in zip(logits, encoded["input_ids"].tolist(), encoded["attention_mask"].tolist(), strict=True):
         shown = [token for token, seen in zip(ids, mask, strict=True) if seen][1:]
         sums.append(sum(float(row[place, token]) for place, token in enumerate(shown)))
-    assert sums == pytest.approx(by_wug(folders[name], [Request(text) for text in SCORED]), abs=1e-3)
+    assert sums == sums_of_wug(folders[name])
 
 
 @pytest.mark.parametrize("name", CAUSAL)
@@ -140,7 +144,7 @@ def test_the_babylm_pipeline_gives_the_numbers_of_wug(folders: dict[str, Path], 
         counted = [end > 0 for _, end in encoded["offset_mapping"]]
         values = log_probabilities(model, encoded["input_ids"])
         sums.append(sum(value for value, counts in zip(values, counted[1:], strict=True) if counts))
-    assert sums == pytest.approx(by_wug(folders[name], [Request(text) for text in SCORED]), abs=1e-3)
+    assert sums == sums_of_wug(folders[name])
 
 
 def test_the_babylm_pipeline_of_2025_itself_gave_the_numbers_of_wug() -> None:

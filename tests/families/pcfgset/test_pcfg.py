@@ -111,20 +111,11 @@ def test_a_source_without_meaning_shows_where_it_fails(source: str, start: int, 
     assert f"\n    {source}\n    {' ' * start}^" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("copy", ""),
-        ("swap_first_last A1", "A1"),
-        ("echo", ""),
-        ("remove_second A1 B2 ,", "A1 B2"),
-        ("append , A1", "A1"),
-        ("append A1", ""),
-        ("reverse <unk> A1", "A1 <unk>"),
-    ],
-)
-def test_what_answers_make_of_a_source_gets_an_answer(source: str, expected: str) -> None:
-    assert answer(source) == expected
+def test_what_answers_make_of_a_source_gets_an_answer() -> None:
+    assert answer("copy") == answer("echo") == answer("append A1") == ""
+    assert answer("swap_first_last A1") == answer("append , A1") == "A1"
+    assert answer("remove_second A1 B2 ,") == "A1 B2"
+    assert answer("reverse <unk> A1") == "A1 <unk>"
 
 
 def test_a_meaning_of_billions_of_symbols_is_refused() -> None:

@@ -427,9 +427,7 @@ def test_options_that_are_not_known_are_refused(tiny_model: Maker) -> None:
 def test_half_precision_is_in_the_options_and_close(tiny_model: Maker) -> None:
     half, full = load(tiny_model(), dtype="bfloat16"), load(tiny_model())
     assert half.options["dtype"] == "bfloat16"
-    texts = [Request(text) for text in tiny.sentences(5)]
-    gaps = [abs(a.logprob() - b.logprob()) for a, b in zip(half.score(texts), full.score(texts), strict=True)]
-    assert max(gaps) < 3
+    assert tiny.largest_difference(half, full, 5) < 3
 
 
 def test_answers_come_in_the_order_of_the_requests(tiny_model: Maker) -> None:
