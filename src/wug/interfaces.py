@@ -108,7 +108,7 @@ def implemented(interface: type[Interface], *modules: ModuleType, **known: objec
     return interface(**{**attributes, **known})
 
 
-def traits_of(module: ModuleType | None, default: Declared) -> Declared:
+def traits_of(module: ModuleType, default: Declared) -> Declared:
     """The traits that a module declares; the default if it declares none, or of another type."""
     declared = getattr(module, "TRAITS", None)
     return declared if isinstance(declared, type(default)) else default
@@ -119,11 +119,6 @@ def submodule(module: ModuleType, name: str) -> ModuleType | None:
     full_name = f"{module.__name__}.{name}"
     is_there = hasattr(module, "__path__") and importlib.util.find_spec(full_name) is not None
     return importlib.import_module(full_name) if is_there else None
-
-
-def title(module: ModuleType) -> str:
-    """The first line of the module's docstring."""
-    return (module.__doc__ or "").strip().split("\n")[0]
 
 
 def _reads_nothing(path: Path, options: Mapping[str, str]) -> list[Suite]:
@@ -145,13 +140,23 @@ class CorrectOutput(Protocol):
 
 
 @dataclass(frozen=True)
-class Family:
-    """A type of test, as its package in `families/` declares it."""
+class Declaration:
+    """What a family or a backend declares."""
+
+    name: str
+    module: ModuleType
+
+    @property
+    def title(self) -> str:
+        """The first line of the docstring; of a family, its name and the question that its tests ask."""
+        return (self.module.__doc__ or "").strip().split("\n")[0]
+
+
+@dataclass(frozen=True)
+class Family(Declaration):
+    """A type of test, as its package in `families/` declares it, with modules such as `view`, `commands` and `editor`."""
 
     REQUIRED: ClassVar = ("OPTIONS", "recognises", "read", "check")
-    name: str
-    module: ModuleType | None = None
-    """The package, which may have modules `view`, `commands`, `editor` and `imports`."""
     OPTIONS: Sequence[Option] = ()
     """Scoring options, given as `-S key=value`."""
     TRAITS: FamilyTraits = FamilyTraits()  # noqa: RUF009 — frozen
@@ -192,43 +197,34 @@ class Family:
         return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, FamilyTraits()))
 
     @property
-    def title(self) -> str:
-        """The first line of the docstring: the name, and the question that its tests ask."""
-        return "" if self.module is None else title(self.module)
-
-    @property
     def schema(self) -> str | None:
         """The JSON Schema of its files, in `schema.json`; None if they are not JSON."""
         from importlib import resources
 
         try:
-            return None if self.module is None else (resources.files(self.module) / "schema.json").read_text("utf-8")
+            return (resources.files(self.module) / "schema.json").read_text("utf-8")
         except (FileNotFoundError, TypeError):  # a module has no files
             return None
 
     @property
     def commands(self) -> FamilyCommands:
         """The commands of its module `commands`."""
-        return implemented(FamilyCommands, *self._modules("commands"))
+        return implemented(FamilyCommands, submodule(self.module, "commands") or self.module)
 
     @property
     def editor(self) -> SuiteEditor | None:
         """Its module `editor`, which the site's suite editor uses."""
-        return None if self.module is None else cast("SuiteEditor | None", submodule(self.module, "editor"))
+        return cast("SuiteEditor | None", submodule(self.module, "editor"))
 
     @property
     def imports(self) -> ResultReader | None:
         """Its module `imports`, which reads results of its benchmark."""
-        reader = None if self.module is None else submodule(self.module, "imports")
+        reader = submodule(self.module, "imports")
         return None if reader is None else implemented(ResultReader, reader)
 
     def view(self, default: ModuleType) -> FamilyView:
         """The view in its module `view`; `default` has what it leaves out."""
-        return implemented(FamilyView, *self._modules("view"), default)
-
-    def _modules(self, name: str) -> list[ModuleType]:
-        """The module of a name, or the family itself if it has none."""
-        return [] if self.module is None else [submodule(self.module, name) or self.module]
+        return implemented(FamilyView, submodule(self.module, "view") or self.module, default)
 
 
 @dataclass(frozen=True)
@@ -266,12 +262,10 @@ def _loads_nothing(spec: ModelSpec) -> IdentifiedModel:
 
 
 @dataclass(frozen=True)
-class Backend:
+class Backend(Declaration):
     """A type of model, as its module or package in `models/` declares it."""
 
     REQUIRED: ClassVar = ("OPTIONS", "TRAITS", "load")
-    name: str
-    module: ModuleType | None = None
     OPTIONS: Sequence[Option] = ()
     """Given as `-M key=value`."""
     TRAITS: Traits = Traits()  # noqa: RUF009 — frozen
@@ -292,11 +286,6 @@ class Backend:
     def of(cls, name: str, module: ModuleType) -> Backend:
         """The backend that a module implements."""
         return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, Traits()))
-
-    @property
-    def title(self) -> str:
-        """The first line of the docstring."""
-        return "" if self.module is None else title(self.module)
 
 
 class TableWriter(Protocol):

@@ -54,8 +54,7 @@ def families() -> list[Family]:
 
 def family_of(name: str) -> Family:
     """The family of a stored result; one that declares nothing if it is not installed, or broken."""
-    module = _installed("families", name)
-    return Family(name) if module is None else Family.of(name, module)
+    return Family.of(name, _installed("families", name))
 
 
 def family_traits(name: str) -> FamilyTraits:
@@ -75,8 +74,7 @@ def backends() -> list[Backend]:
 
 def backend_of(model: ModelId) -> Backend:
     """The backend of a stored result's model; one that declares nothing if it is not installed, or broken."""
-    module = _installed("models", model.backend)
-    return Backend(model.backend) if module is None else Backend.of(model.backend, module)
+    return Backend.of(model.backend, _installed("models", model.backend))
 
 
 def traits(name: str) -> Traits:
@@ -127,11 +125,12 @@ def imported(name: str) -> object:
     return getattr(loaded, attribute)
 
 
-def _installed(folder: str, name: str) -> ModuleType | None:
+def _installed(folder: str, name: str) -> ModuleType:
+    """The module of a name; an empty one if it is not installed, or broken."""
     try:
-        return find(folder, name) if name in names(folder) else None
+        return find(folder, name) if name in names(folder) else ModuleType(name)
     except BrokenPlugin:
-        return None
+        return ModuleType(name)
 
 
 def _loaded(entry: EntryPoint) -> ModuleType:
