@@ -15,9 +15,10 @@ from wug.families.commands import FOLDER, OUTPUT_FILE, POSITIVE
 from wug.tables import format_suffixes
 
 if TYPE_CHECKING:
+    from wug.reproduce.cluster import RayRunner
     from wug.reproduce.plan import ReproductionPlan
     from wug.reproduce.table import TableRow
-    from wug.reproduce.work import StepRunner
+    from wug.reproduce.work import LocalRunner
 
 JOBS_PER_GPU = 3
 MINIATURE = "A miniature: it shows the layout of the table, not its numbers."
@@ -92,7 +93,7 @@ def command(recipe: str | None, **options: Any) -> None:
 
 
 @contextmanager
-def _runner(executor: str, jobs: int | None, device: str | None) -> Iterator[StepRunner]:
+def _runner(executor: str, jobs: int | None, device: str | None) -> Iterator[LocalRunner | RayRunner]:
     """What runs the steps; small models leave most of a GPU idle, so it takes several at a time."""
     from wug.models import pick_device
     from wug.reproduce.work import LocalRunner

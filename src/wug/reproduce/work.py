@@ -12,11 +12,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from wug.errors import InputError
 from wug.files import read_text, write_text
 from wug.reproduce.plan import PlanStep, ReproductionPlan
+
+if TYPE_CHECKING:
+    from wug.reproduce.cluster import RayRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +35,6 @@ class StepCommand:
     """The file to which its standard error is appended."""
     lock_files: tuple[int, ...] = ()
     """File descriptors of its lock, which child processes inherit."""
-
-
-class StepRunner(Protocol):
-    """Runs commands, several in parallel."""
-
-    @property
-    def parallel(self) -> int:
-        """The number of commands that run at a time."""
-
-    def run(self, step_command: StepCommand) -> int:
-        """Run a command and return its exit status."""
-
-    def stop(self) -> None:
-        """Stop all running commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +95,7 @@ class FailedStep:
     reason: str
 
 
-def run_steps(plan: ReproductionPlan, *, runner: StepRunner, tell: Tell) -> list[FailedStep]:
+def run_steps(plan: ReproductionPlan, *, runner: LocalRunner | RayRunner, tell: Tell) -> list[FailedStep]:
     """Run all steps that are not done, and return those that failed.
 
     Steps that need a failed one are skipped.
@@ -147,7 +136,7 @@ def _ready(waiting: dict[str, PlanStep], running: Iterable[PlanStep], failures: 
     return [step for step in waiting.values() if not unfinished & set(step.needs)]
 
 
-def _run_step(folder: Path, step: PlanStep, runner: StepRunner) -> str:
+def _run_step(folder: Path, step: PlanStep, runner: LocalRunner | RayRunner) -> str:
     with locked(folder / "locks" / step.name) as lock_files:
         if step.done:  # by another process in the meantime
             return ""

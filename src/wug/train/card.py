@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wug import __version__
 from wug.files import write_text
 from wug.train.checkpoint import TrainingState
-from wug.train.material import TrainingMaterial
+from wug.train.material import ExampleMaterial, TextMaterial
 from wug.train.options import Training, TrainingConfig
 
 LAST_STEPS = 50
@@ -25,7 +25,7 @@ class ModelCard:
     """What README.md says about a model."""
 
     training: Training
-    material: TrainingMaterial
+    material: TextMaterial | ExampleMaterial
     command: str
     parameters: int
     device: str

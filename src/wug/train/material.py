@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError
 from wug.train.checkpoint import TrainingFolder
@@ -19,24 +19,12 @@ END, UNKNOWN = "<eos>", "<unk>"
 SIZES = ("layers", "embedding_size", "ffn_size", "dropout")
 
 
-class TrainingMaterial(Protocol):
-    """What a model is made from."""
-
-    settings: dict[str, Any]
-    """What the loss depends on, besides the schedule, with the name of the backend as `kind`."""
-    description: str
-    """The data, for the model card."""
-
-    def task(self, device: str) -> TrainingTask:
-        """The new model with its data, which is read now."""
-
-
-def material_of(training: Training, say: Callable[[str], None]) -> TrainingMaterial:
+def material_of(training: Training, say: Callable[[str], None]) -> TextMaterial | ExampleMaterial:
     """The data and the model of a training."""
-    return _Examples(training) if training.kind == "seq2seq" else _Texts(training, say)
+    return ExampleMaterial(training) if training.kind == "seq2seq" else TextMaterial(training, say)
 
 
-class _Texts:
+class TextMaterial:
     """Texts for a causal or a masked language model, or for a word-level LSTM."""
 
     def __init__(self, training: Training, say: Callable[[str], None]) -> None:
@@ -49,7 +37,8 @@ class _Texts:
         checksum = corpus_checksum(training.texts)
         names = ("words", "lowercase") if training.kind == "lstm" else ("heads",)
         values = training.values(("kind", "unit", "vocab", "context_length", *SIZES, *names))
-        self.settings = {**values, "text": checksum}
+        self.settings: dict[str, Any] = {**values, "text": checksum}
+        """What the loss depends on, besides the schedule, with the name of the backend as `kind`."""
         files = ", ".join(path.name for path in training.texts)
         self.description = f"{files} ({checksum}), {training.unit}s in rows of {training.context_length} tokens"
 
@@ -124,7 +113,7 @@ class _Texts:
         return TokenRows(ids, bos, length, self._training.batch_size, self._training.seed, self._training.unit)
 
 
-class _Examples:
+class ExampleMaterial:
     """Pairs of source and target for a T5, or for an LSTM with attention."""
 
     def __init__(self, training: Training) -> None:
@@ -134,7 +123,7 @@ class _Examples:
         self._training, self._size = training, training.size
         self._examples = read_examples(training.source)
         checksum = self._examples.checksum
-        self.settings = {"examples": checksum, "parts": MAX_BUCKETS, **training.values(SIZES)}
+        self.settings: dict[str, Any] = {"examples": checksum, "parts": MAX_BUCKETS, **training.values(SIZES)}
         if training.network == "lstm":
             self.settings["kind"] = "attention_lstm"
         else:
