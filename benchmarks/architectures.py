@@ -1,4 +1,4 @@
-"""Every causal architecture of the installed transformers, made tiny: wug's numbers beside the plain model's.
+"""Every causal architecture of the installed transformers, made tiny: wug's numbers compared with the plain model's.
 
     python benchmarks/architectures.py                  all of them, some minutes on one core
     python benchmarks/architectures.py mistral phi3     some of them

@@ -1,7 +1,7 @@
-"""The whole command `wug run`, cold, where the cache has every answer: beside the same with the model loaded.
+"""The whole command `wug run`, cold, with every output in the cache, and the same command with the model loaded.
 
     python benchmarks/cached.py                          all of BLiMP, the built-in wug-causal
-    python benchmarks/cached.py --cache answers.db       with the answers of an earlier go: filling takes minutes
+    python benchmarks/cached.py --cache answers.db       with the outputs of a previous run: filling takes minutes
     python benchmarks/cached.py --beside OTHER/src       another version of wug, in the same run
     python benchmarks/cached.py --profile                where the time goes: imports, then functions
 

@@ -1,10 +1,10 @@
-"""Choices among options in long contexts: wug beside a plain loop over log p(option | context), in one run.
+"""Choices among options in long contexts: wug and a plain loop over log p(option | context), in one run.
 
     python benchmarks/choices.py                                contexts of 60 words, 4 options, two CPU cores
     python benchmarks/choices.py --items 40 --words 200 --options 8 --size 124M
 
 A random GPT-2 is asked by both, in an order that alternates. The loop is what one would write with transformers: an
-option after the other, each a text of its own, its log-probability read off the logits. Prints options per second,
+option after the other, each a separate text, its log-probability read off the logits. Prints options per second,
 how many times faster wug is (the median of the rounds), the largest difference of a log-probability, and whether all
 verdicts are the same.
 """

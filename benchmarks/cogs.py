@@ -1,4 +1,4 @@
-"""Judging COGS predictions: CPU time of all measures, start included, beside NLTK and a Lark Earley parser.
+"""Judging COGS predictions: CPU time of all measures, start included, compared with NLTK and a Lark Earley parser.
 
     python benchmarks/cogs.py                   dev and gen, every prediction wrong and its indices renamed
     python benchmarks/cogs.py --sample 500      more lines for the peers, which are measured on a sample
@@ -147,7 +147,7 @@ def row(title: str, ours: float, theirs: float) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the time of whole files, then that of single lines beside the peers."""
+    """Print the time of whole files, then that of single lines next to the peers'."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=200, help="lines on which the peers are measured")
     options = parser.parse_args(arguments)

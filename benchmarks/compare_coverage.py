@@ -1,12 +1,12 @@
-"""How often the 95 % intervals of wug contain the truth, in simulated models.
+"""How often the 95% intervals of wug contain the truth, in simulated models.
 
     python benchmarks/compare_coverage.py [--times 4000] [--seed 1] [--only differences|bounds|sources]
 
 Differences, as `wug compare` shows them. Items have a difficulty that both models share, as real ones do, so that
 their answers go together. Right or wrong: a model answers with the probability of a logistic curve, and Tango's
-interval is asked. Several sentences an item: 1 to 4 of them share the item's difficulty, and the interval by items is
-asked, beside the one that would take every sentence for an item of its own. Numbers: scores between 0 and 1,
-surprisals (differences with heavy tails), and distances that are mostly 0; beside the t interval stands the BCa
+interval is asked. Several sentences per item: 1 to 4 of them share the item's difficulty, and the interval by items is
+computed, and the one that treats every sentence as an independent item. Numbers: scores between 0 and 1,
+surprisals (differences with heavy tails), and distances that are mostly 0; next to the t interval is the BCa
 bootstrap (fewer times, for it is slow).
 
 Bounds: means of one model whose values are mostly 0 (edit distances of a system with few lines wrong), and F1 counted
@@ -14,7 +14,7 @@ over lines that are mostly right. An interval may be refused, so three numbers c
 one is given and misses the truth, and how often those that are given contain it.
 
 Sources: shares over rows of which several ask the same source, as in substitutivity. Either the rows of a source are
-all alike, or half of the sources are so, or none.
+all equal, or half of the sources are so, or none.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Floats = NDArray[np.float64]
 Sample = tuple[Floats, Floats]
 """The sum of differences of each item, and how many there are."""
 SLOW = 8
-"""The bootstrap is asked once in so many times."""
+"""The bootstrap is computed once in this many trials."""
 SLOWER = 20
-"""For values at a bound and for sources, once in so many."""
+"""The same for values at a bound and for sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def differences(rng: np.random.Generator, times: int) -> None:
 
 
 def bounds(rng: np.random.Generator, times: int) -> None:
-    """Print the table of means near a bound, beside Student's interval and the BCa bootstrap."""
+    """Print the table of means near a bound, next to Student's interval and the BCa bootstrap."""
     sizes: dict[str, Callable[[int], Floats]] = {
         "edit distances, long tail": lambda k: np.ceil(rng.lognormal(1.5, 1, k)),
         "edit distances, 1–3 or 30–59": lambda k: np.where(
@@ -125,7 +125,7 @@ def _show_bound(name: str, n: int, wrong: float, truth: float, samples: Iterator
 
 
 def sources(rng: np.random.Generator, times: int) -> None:
-    """Print the table of shares over rows that repeat sources, beside other ways to allow for that."""
+    """Print the table of shares over rows that repeat sources, next to other methods for that."""
     print(f"{'sources':>7} {'share':>5} {'alike':>5} {'covered':>7}  for comparison")
     for count in (20, 60, 300, 1371):
         for share in (0.5, 0.9, 0.98):
@@ -169,7 +169,7 @@ def _drawn_sources(rng: np.random.Generator, sums: Floats, sizes: Floats) -> Int
 
 
 def judgements(rng: np.random.Generator, times: int) -> Iterator[Row]:
-    """Right or wrong, one outcome an item."""
+    """Right or wrong, one outcome per item."""
     cells = [(n, 0.3, skill) for n in (20, 50, 100, 300, 1000) for skill in (0.0, 0.4, 1.2)]
     ceiling = [(n, 3.0, skill) for n in (20, 100, 1000) for skill in (0.0, 0.8)]
     for name, some in (("right or wrong, tango", cells), ("the same near 100 %, tango", ceiling)):

@@ -1,4 +1,4 @@
-"""Answers to PCFG SET sources: the whole command `wug run`, cold, beside CTranslate2 itself and Hugging Face generate.
+"""Outputs for PCFG SET sources: the whole command `wug run`, cold, CTranslate2 itself and Hugging Face generate.
 
     python benchmarks/decoding.py                    1,000 sources, and localism on 100 samples
     python benchmarks/decoding.py --localism 300     more of localism
@@ -8,10 +8,10 @@
     python benchmarks/decoding.py --threads 1        for a machine with other work: waiting threads use up CPU time
     python benchmarks/decoding.py --profile          where the time of the whole command goes
 
-Every way is a process of its own, the model is the built-in wug-pcfg, search is greedy in float32. No answer is kept
+Each method is a separate process, the model is the built-in wug-pcfg, search is greedy in float32. No answer is kept
 from before; the converted model is in the second line of wug's, is made in the first. CTranslate2's bare time is that
 of one `translate_batch` over all sources, tokens given, with the threads and the batches with which it is fastest here;
-what it needs to start (imports, tokenizer, loading) stands apart. Wall-clock time means little on a machine with other
+what it needs to start (imports, tokenizer, loading) is separate. Wall-clock time means little on a machine with other
 work, so CPU time is shown too; compare ratios within one run only.
 """
 
@@ -38,7 +38,7 @@ LOCALISM = 9567
 
 
 def wug(suite: Path, home: Path, device: str, *options: str) -> tuple[Took, dict[str, Any]]:
-    """The whole command, with a cache and a store of its own; what it took, and what it found."""
+    """The whole command, with a separate cache and store; returns its time and its results."""
     command = [sys.executable, "-m", "wug", "-q", "run", str(suite), "--model", str(MODEL), "--device", device]
     found = took(
         [*command, "--no-cache", "--store", str(home / "store"), "--format", "json", *options],
@@ -102,14 +102,14 @@ def generate(sources: Path, device: str) -> dict[str, Any]:
 
 
 def itself(*arguments: str) -> dict[str, Any]:
-    """What one of the peers says, in a process of its own."""
+    """The output of one of the peers, in a separate process."""
     command = [sys.executable, __file__, "--threads", os.environ["OMP_NUM_THREADS"], *arguments]
     found: dict[str, Any] = json.loads(took(command).printed.splitlines()[-1])
     return found
 
 
 def sample(home: Path, count: int) -> tuple[Path, list[str]]:
-    """A folder with so many sources and targets, spread over the published test set or a new one; and the targets."""
+    """A folder with a number of sources and targets from the published test set or a new one; and the targets."""
     data = DATA / "pcfgset" / "pcfgset"
     if data.is_dir():
         lines = {end: gzip.decompress((data / f"test.{end}.gz").read_bytes()).decode() for end in ("src", "tgt")}
@@ -146,12 +146,12 @@ def _estimates(found: Any) -> list[tuple[str, float]]:
 
 
 def line(name: str, wall: float, cpu: float, unit: tuple[float, float], note: str) -> None:
-    """A way with its times, as they are and beside those of the first."""
+    """A method with its times, absolute and relative to those of the first."""
     table_line(name, f"{wall:.1f} s", f"{cpu:.1f} s", f"{wall / unit[0]:.1f}", f"{cpu / unit[1]:.1f}", note)
 
 
 def ask_localism(count: int, home: Path, device: str) -> None:
-    """The whole command on so many of the published samples of localism."""
+    """The whole command on a number of the published samples of localism."""
     unrolled = DATA / "pcfgset" / "localism" / "unrolled_test.tsv.gz"
     if not unrolled.exists():
         return
@@ -180,7 +180,7 @@ def compare(count: int, localism: int, device: str, generated: int | None) -> No
 
 
 def answer(count: int, home: Path, device: str, generated: int | None) -> None:
-    """A table of the ways to answer so many sources; `generate` may be given the first of them only."""
+    """A table of the methods on a number of sources; `generate` may get only the first of them."""
     folder, targets = sample(home, count)
     sources = folder / "test.src"
     print(f"{count:,} sources, {device}, threads: {os.environ['OMP_NUM_THREADS']}\n")

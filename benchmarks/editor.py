@@ -4,8 +4,8 @@
 
 Both are opened in the same browser, and keys go to them in turn. `cpu` is the processor time of the page's thread for
 a key, with all that follows from it (keeping, checking, layout), as a mean: a busy machine changes it little. `script`
-is the time from the key until the page's scripts are done with it and its layout stands, `frame` until the next frame
-has been painted; both are medians, by the clock.
+is the time from the key until the page's scripts are done with it and its layout is complete, `frame` until the next
+frame has been painted; both are medians, by the clock.
 """
 
 from __future__ import annotations

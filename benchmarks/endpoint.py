@@ -3,7 +3,7 @@
     python -m venv server && server/bin/pip install 'llama-cpp-python[server]' gguf safetensors
     python benchmarks/endpoint.py --python server/bin/python
 
-The model is written as a GGUF file, twice: with a tokenizer that leaves start marks to whoever asks, and with one that
+The model is written as a GGUF file, twice: with a tokenizer that leaves BOS tokens to the client, and with one that
 puts one before every text. Every token of the sentences (accents, dashes, emoji and Chinese among them) is then
 compared, with and without a start mark. Prints for each way the largest difference in nats, or why wug refuses it, and
 how many questions a second the first server answers with several under way at once. The server needs an environment of
@@ -46,7 +46,7 @@ UNUSUAL = (
     "x",
 )
 ADDED = ("— naïvely", "in Zürich", "\N{GRINNING FACE}", "日本語", "“so”…", "à la carte", "– perhaps –", "w Łodzi")
-"""Sentences whose characters take several tokens, begin in several ways, or stand in other scripts."""
+"""Sentences whose characters take several tokens, begin in several ways, or are in other scripts."""
 
 
 def main() -> None:

@@ -83,7 +83,7 @@ def minicons(model: str, metric: str, batch: int) -> Score:
 
 
 def go(options: argparse.Namespace) -> None:
-    """One program's go at the sentences, in a process of its own: load, warm up, time, write."""
+    """One program's run over the sentences, in a separate process: load, warm up, time, write."""
     import torch
 
     logging.disable(logging.WARNING)

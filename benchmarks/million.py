@@ -1,4 +1,4 @@
-"""Whole commands on a million minimal pairs and an n-gram model: time of the CPU and memory, beside plain programs.
+"""Whole commands on a million minimal pairs and an n-gram model: CPU time and memory, compared with plain programs.
 
     python benchmarks/million.py                         made in a temporary folder; takes some minutes
     python benchmarks/million.py --pairs 100000          fewer
@@ -79,7 +79,7 @@ table, out = pd.read_csv(sys.argv[1]), sys.argv[2]
 
 
 def make_pairs(path: Path, count: int) -> None:
-    """Write a table of so many different pairs, the singular before the plural."""
+    """Write a table of this many different pairs, the singular before the plural."""
     words = [part.split() for part in (NOUNS, PLACES, NOUNS, ADVERBS, VERBS)]
     numbers = list(product(("", "s"), repeat=2))
 
@@ -134,7 +134,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
 
 
 def peers(folder: Path) -> dict[str, tuple[str, str, list[str]]]:
-    """What each command stands beside: the peer's name, its code, and what it is given."""
+    """What each command is compared with: the peer's name, its code, and what it is given."""
     tables = [str(folder / f"{name}.csv") for name in MODELS]
     loop = {
         name: ("a plain loop", LOOP, [str(folder / "pairs.tsv"), str(folder / f"{name}.arpa"), table])

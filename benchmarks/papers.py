@@ -1,8 +1,8 @@
 """The papers' tables on a GPU that is there for some minutes: what is worth most comes first, and all of it resumes.
 
     python benchmarks/papers.py --folder papers --dry-run            the rounds, their trainings and minutes
-    python benchmarks/papers.py --folder papers --try                steps a second: recorded, and compiled besides
-    python benchmarks/papers.py --folder papers --minutes 9          as far as it comes; given again, it goes on
+    python benchmarks/papers.py --folder papers --try                steps per second: with CUDA graphs, and compiled
+    python benchmarks/papers.py --folder papers --minutes 9          as far as it comes; a repeated call resumes
     python benchmarks/papers.py --folder papers --round 2            the LSTMs alone
     python benchmarks/papers.py --folder papers --minutes 3 --small  a trial on a CPU
 
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RATE = 131 + 141 / 2.7
-"""Steps of 256 rows a second that one H200 took under MPS: five trainings of 6.4M and three of COGS, side by side."""
+"""Steps per second, of 256 rows each, on one H200 under MPS: five trainings of 6.4M and three of COGS, side by side."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def run(stage: Stage, given: argparse.Namespace, ends: float) -> int:
     try:
         code = process.wait(timeout=max(0.0, ends - begun))
     except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGTERM)  # which ends its trainings as well: they go on from their checkpoints
+        process.send_signal(signal.SIGTERM)  # which ends its trainings as well: they resume from their checkpoints
         process.wait()
     state = "not done yet" if code is None else "done" if code == 0 else f"failed ({code})"
     what = f"{stage.recipe} {' '.join(stage.options)}"
@@ -111,7 +111,7 @@ def run(stage: Stage, given: argparse.Namespace, ends: float) -> int:
 
 
 def command(stage: Stage, given: argparse.Namespace) -> list[str]:
-    # Commands of the steps name the folder, so it must be named alike in every call.
+    # Commands of the steps name the folder, so its name must be the same in every call.
     folder = given.folder / (f"{stage.recipe}-small" if given.small else stage.recipe)
     more = [*(["--device", given.device] if given.device else []), *(["--small"] if given.small else [])]
     wug = [sys.executable, "-m", "wug", "reproduce", stage.recipe, *stage.options]
@@ -128,7 +128,7 @@ def table(stage: Stage, given: argparse.Namespace, number: int) -> None:
 
 
 def trial(folder: Path, device: str | None, *, small: bool) -> int:
-    """Steps a second of the Transformer of PCFG SET at the end of a short training, recorded and compiled."""
+    """Steps per second of the Transformer of PCFG SET at the end of a short training, recorded and compiled."""
     material, steps = folder / "trial", "60" if small else "600"
     if not material.exists():
         samples = ["--samples", "600"] if small else []

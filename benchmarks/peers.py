@@ -1,4 +1,4 @@
-"""One scorer's go at a file of sentences, in a process of its own: `peers.py NAME MODEL SENTENCES OUT DEVICE`."""
+"""One scorer's run over a file of sentences, in a separate process: `peers.py NAME MODEL SENTENCES OUT DEVICE`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lm_eval(model: str, device: str, dtype: str, batch: int) -> Score:
 
 
 def plain(model: str, device: str, dtype: str, batch: int) -> Score:
-    """A loop of our own that does what lm-eval's HFLM (0.4.13) does, for machines without it: not lm-eval itself.
+    """A separate loop that does what lm-eval's HFLM (0.4.13) does, for machines without it: not lm-eval itself.
 
     Texts are tokenised one by one, sorted by length, the longest first, and padded on the right; all logits are put
     through log_softmax at once; each row is sliced, compared with its greedy tokens and gathered by itself.

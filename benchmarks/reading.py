@@ -4,7 +4,7 @@
     python benchmarks/reading.py --rows 100000         fewer
 
 Both have the same arrays in memory, fit the baseline (17 terms) and the target model (20 terms) in every training set
-of the same folds, and evaluate the test rows; reading the table is not part of it. Each is a process of its own with
+of the same folds, and evaluate the test rows; reading the table is not part of it. Each is a separate process with
 one BLAS thread, and its CPU seconds are given, so that other programs on the machine disturb both equally. The peer is
 `OLS(...).fit()` with its defaults. Peak memory includes the arrays. The two must agree.
 

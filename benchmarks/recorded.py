@@ -100,7 +100,7 @@ QUICK = {
 
 
 def on_gpu(*, dry: bool) -> dict[str, list[str]]:
-    """What is measured on a GPU: beside lm-eval, or where it is not installed, beside a loop like it."""
+    """What is measured on a GPU: compared with lm-eval or, if it is not installed, with a similar loop."""
     peers = ["--peers", "wug", "plain" if find_spec("lm_eval") is None else "lm-eval"]
     bf16 = ["--dtypes", "bfloat16", "--sets", "blimp", *peers]
     if dry:
@@ -124,7 +124,7 @@ def on_gpu(*, dry: bool) -> dict[str, list[str]]:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on beside the programs."""
+    """What the figures depend on in addition to the programs."""
     model = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
     memory = next((line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0")
     return {

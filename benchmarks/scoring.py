@@ -48,7 +48,7 @@ BEFORE = 187.0
 
 
 def syntaxgym_sentences(data: Path, part: int = 1) -> list[str]:
-    """Every sentence of every suite, or of the built-in ones; of every so many-th item."""
+    """Every sentence of every suite, or of the built-in ones; of every nth item."""
     folder = data / "syntaxgym" / "suites"
     if not folder.is_dir():
         folder = ROOT / "src" / "wug" / "assets" / "suites" / "syntaxgym"
@@ -122,7 +122,7 @@ def books(data: Path, megabytes: int = 20) -> list[str]:
 def measure(
     peer: str, model: Path, texts: list[str], device: str, dtype: str, batch: int, folder: Path
 ) -> dict[str, Any]:
-    """Seconds, scores, memory and processor time of one peer, from a process of its own."""
+    """Seconds, scores, memory and processor time of one peer, from a separate process."""
     source, out = folder / "texts.json", folder / f"{peer}.json"
     source.write_text(json.dumps(texts), encoding="utf-8")
     command = [sys.executable, str(Path(__file__).with_name("peers.py")), peer]
@@ -155,7 +155,7 @@ def compare(name: str, texts: list[str], model: Path, dtype: str, options: argpa
 
 
 def aimed_at(name: str, count: int, size: str, dtype: str, device: str, found: dict[str, dict[str, Any]]) -> None:
-    """Tell what was aimed at beside what came out."""
+    """Print the aims next to the results."""
     kind = device.partition(":")[0]
     wanted = AIMS.get((kind, size, dtype, name))
     peer = next((peer for peer in ("lm-eval", "plain") if peer in found), None)

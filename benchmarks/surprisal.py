@@ -6,7 +6,7 @@
 
 Times are of whole processes: start, loading, tokenising, scoring, writing a CSV file. minicons (`word_score_tokenized`)
 gives surprisals alone, in several batch sizes, of which the fastest counts; so does wug in the first line, and entropy
-and rank beside them in the second. Sentences are those of benchmarks/scoring.py.
+and rank as well in the second. Sentences are those of benchmarks/scoring.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sweeps that are broken and mended: the same results as an unbroken one, and what many instant models cost.
+"""Sweeps that are interrupted and resumed: the same results as an unbroken one, and what many instant models cost.
 
 python benchmarks/sweep.py --models 150              a cluster of three nodes, two kills, a node lost and one added
 python benchmarks/sweep.py --instant 2000            n-gram models: CPU a model, memory, the first page afterwards
@@ -125,7 +125,7 @@ def broken(folder: Path, models: int, suite: str) -> None:
 
 
 def go(folder: Path, command: list[str], name: str) -> subprocess.Popen[bytes]:
-    """A command with a store, a cache and a count of its own."""
+    """A command with a separate store, cache and count."""
     environment = {**os.environ, "WUG_LOADS": str(folder / f"{name}.loads")}
     files = ["--store", str(folder / f"{name}.db"), "--cache", str(folder / f"{name}.cache")]
     with (folder / f"{name}.csv").open("wb") as out, (folder / f"{name}.err").open("ab") as err:
@@ -135,7 +135,7 @@ def go(folder: Path, command: list[str], name: str) -> subprocess.Popen[bytes]:
 
 
 def reached(folder: Path, models: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until so many models are done."""
+    """Wait until that many models are done."""
     while done(folder) < models:
         if process.poll() is not None:
             raise SystemExit(f"ended early with {process.returncode}: see {folder}/there.err")

@@ -1,4 +1,4 @@
-"""How busy a GPU is during a sweep: checkpoints of one model by some thousand sentences, beside a shell loop.
+"""How busy a GPU is during a sweep: checkpoints of one model by some thousand sentences, compared with a shell loop.
 
     python benchmarks/sweep_gpu.py                                40 checkpoints of 160M, 6,700 sentences, cuda
     python benchmarks/sweep_gpu.py --workers 1                    all of the sweep in one process
@@ -16,7 +16,7 @@ the whole of a load after its files were hashed, in it `build` (tokenizer and we
 `asked_at_a_time` is how many models were asked at a time on average, while any was.
 
 The GPU's utilisation is asked for every 50 ms, by NVML (pynvml) or else by nvidia-smi. It counts as idle for what is
-left to 100 %: of a sweep from the first question to the end of the last answer, of other commands from the first
+left to 100%: of a sweep from the first question to the end of the last answer, of other commands from the first
 sample in which it works to the last one. Each checkpoint of 160M takes 0.65 GB of
 `--folder`. Of the shell loop, which takes as long for one model as for the next, only `--loop` models are asked.
 """
@@ -264,7 +264,7 @@ def between(samples: Sequence[Sample], first: float, last: float) -> Sequence[Sa
 
 
 def idle_share(samples: Sequence[Sample]) -> float | None:
-    """What is left to 100 % on average, as a share; None without samples."""
+    """What is left to 100% on average, as a share; None without samples."""
     return 1 - sum(sample.used for sample in samples) / len(samples) / 100 if samples else None
 
 

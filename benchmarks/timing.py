@@ -54,7 +54,7 @@ def took(command: Sequence[str], source: Path = ROOT / "src", **more: str) -> To
 
 
 def aim(line: str, wanted: str, got: str, *, met: bool, peer: str = "") -> None:
-    """Keep what was aimed at beside what came out, in the file that WUG_BENCH_AIMS names; nothing without one.
+    """Store the aims next to the results, in the file that WUG_BENCH_AIMS names; nothing without one.
 
     A peer is what is measured in the same run, with its figure.
     """

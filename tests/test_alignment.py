@@ -11,7 +11,7 @@ from wug.errors import InputError
 
 
 def words(text: str, tokens: list[str]) -> list[str]:
-    """What each token stands for."""
+    """The characters of each token."""
     return [text[start:end] for start, end in align(text, tokens)]
 
 

@@ -41,7 +41,7 @@ def test_a_fair_coin_gives_scipys_p(counts: tuple[int, int]) -> None:
 
 
 def test_a_quantile_worked_by_hand() -> None:
-    """With one degree of freedom Student's distribution is Cauchy's: the quantile of 97.5 % is tan(0.475 pi)."""
+    """With one degree of freedom Student's distribution is Cauchy's: the quantile of 97.5% is tan(0.475 pi)."""
     assert t_quantile(1, 0.975) == pytest.approx(math.tan(0.475 * math.pi), rel=1e-12)
     assert sign_test_p(1, 5) == 2 * (1 + 5) / 32
 

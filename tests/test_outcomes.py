@@ -1,4 +1,4 @@
-"""What a check is stands in the result, and every view takes it from there."""
+"""The result has the description of each metric, and every view takes it from there."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def _word(outcome: Outcome) -> str:
 
 
 def stored(outcomes: list[Outcome], folder: str, *, keep: bool = False) -> Rows:
-    """The outcomes as they come out of a store, which has others beside them."""
+    """The outcomes as they come out of a store, which has others, too."""
     store = Store(Path(folder) / "store")
     run = store.begin("key", "m", "wug run")
     other = Outcome("1", "accuracy", True, {"half": "x"}, {"a": "a"})

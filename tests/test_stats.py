@@ -161,7 +161,7 @@ def test_the_interval_turns_with_the_scale_and_does_not_depend_on_the_order() ->
 
 @pytest.mark.parametrize(("n", "wrong"), [(50, 0.02), (50, 0.5), (200, 0.1), (1000, 0.02), (1000, 0.05)])
 def test_an_interval_that_is_given_misses_the_truth_in_few_of_a_thousand_samples(n: int, wrong: float) -> None:
-    """5 % of 1,000 are 50, and three standard deviations more 71; t misses 90 to 450 of them."""
+    """5% of 1,000 are 50, and three standard deviations more 71; t misses 90 to 450 of them."""
     truth = wrong * float(np.ceil(np.random.default_rng(0).lognormal(1.5, 1, 4_000_000)).mean())
     missed = 0
     for seed in range(1000):
@@ -283,7 +283,7 @@ def test_each_group_has_its_own_rows_however_they_are_mixed() -> None:
 
 def test_an_interval_of_distances_ends_at_0_one_of_shares_also_at_1_and_one_of_bits_at_neither() -> None:
     found = estimate("x", "all", [1.0, 3.0])
-    # The mean is 2, its standard error 1, and t with one degree of freedom is 12.706 at 97.5 %.
+    # The mean is 2, its standard error 1, and t with one degree of freedom is 12.706 at 97.5%.
     assert [found.low, found.high] == pytest.approx([-10.706, 14.706], abs=1e-3)
     for unit in ("tokens", "count", "distance"):
         cut = clip_to_unit(found, unit)

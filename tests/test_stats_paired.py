@@ -169,7 +169,7 @@ def test_a_sum_of_nothing_tells_nothing_apart() -> None:
 
 
 def test_tangos_interval_of_the_contact_lenses() -> None:
-    """Tango 1998, §6: of 44, both right 43, one only right by the first: 90 % from -0.096 to 0.037."""
+    """Tango 1998, §6: of 44, both right 43, one only right by the first: 90% from -0.096 to 0.037."""
     found = tango(1, 0, 44, confidence=0.9)
     assert (round(found.low, 3), round(found.high, 3)) == (-0.096, 0.037)
 

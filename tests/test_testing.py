@@ -39,7 +39,7 @@ ARPA = "\\data\\\nngram 1=3\n\n\\1-grams:\n-1\t<s>\n-1\t</s>\n-0.5\t<unk>\n\n\\e
 
 
 def test_every_family_has_an_example_here() -> None:
-    # BabyLM is chosen by its protocol, reading times need people, and SCAN is tested on a file of its own below.
+    # BabyLM is chosen by its protocol, reading times need people, and SCAN is tested on a separate file below.
     without_builtin_suite = ["babylm", "reading", "scan"]
     assert sorted([*EXAMPLES, *without_builtin_suite]) == registry.names("families")
 

@@ -330,7 +330,7 @@ def test_answers_are_kept_in_a_cache_when_asked(model: wug.Model, tmp_path: Path
     assert told[:2] == [(0, 6), (6, 6)]
     told.clear()
     second = wug.run(suite, model, cache=tmp_path / "answers.db", progress=lambda done, of: told.append((done, of)))
-    assert all(done == of for done, of in told)  # none is asked anew
+    assert all(done == of for done, of in told)  # none is scored again
     assert list(second) == list(first)
 
 

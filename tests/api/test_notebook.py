@@ -23,7 +23,7 @@ nbformat.write(notebook, sys.argv[2])
 
 
 def executed(folder: Path) -> list[dict[str, Any]]:
-    """The code cells with what they gave; in a process of its own, since nbclient leaves sockets open."""
+    """The code cells with what they gave; in a separate process, since nbclient leaves sockets open."""
     target = folder / "executed.ipynb"
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     output = run_python("-c", EXECUTE, NOTEBOOK, target, cwd=folder, env={"PYTHONPATH": path})

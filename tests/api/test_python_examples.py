@@ -1,4 +1,4 @@
-"""The examples of docs/python.md and the README pass mypy strict, and that with names of the hub runs with others."""
+"""The examples of docs/python.md and the README pass mypy strict, and run with the names of local models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FENCED = re.compile(r"^(<!-- not run: [^>]*-->\n\n)?```python\n(.*?)^```$", re.D
 
 
 def examples(page: Path) -> list[tuple[bool, str]]:
-    """The Python of a page: whether it names models of the hub, and the code."""
+    """The Python of a page: whether it names models on the Hugging Face Hub, and the code."""
     return [(bool(mark), code) for mark, code in FENCED.findall(page.read_text(encoding="utf-8"))]
 
 
@@ -33,7 +33,7 @@ def test_the_page_has_examples() -> None:
 
 
 def test_the_first_example_runs_with_models_that_are_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of the hub and of the catalogue are replaced by what is on every machine; all else is as it stands."""
+    """Replaces names of the Hugging Face Hub and the catalogue by local ones; nothing else changes."""
     monkeypatch.chdir(tmp_path)
     causal = tiny.save_causal(tmp_path / "causal")
     masked = tiny_masked.save_masked(tmp_path / "masked")

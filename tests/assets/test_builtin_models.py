@@ -1,4 +1,4 @@
-"""The models that come along: small, of float16, with a card, and asked where no other is named."""
+"""The built-in models: small, in float16, with a card, and used if no model is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wug check`: every fault at once, and what a sound file says."""
+"""`wug check`: reports all errors at once, and describes a valid file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples in help texts: every command has one, and its first one works as it stands."""
+"""The examples in help texts: every command has one, and its first one works unchanged."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ text = "{noun.N} [{predicate.N}|*{predicate.-N}]."
 
 
 def commands(command: click.Command, path: str, parent: click.Context | None) -> Iterator[tuple[str, list[str]]]:
-    """Every command and group, with the examples in its help: what stands before two spaces, without redirection."""
+    """Every command and group, with the examples in its help: the text before two spaces, without redirection."""
     context = click.Context(command, info_name=path, parent=parent)
     lines = [line.strip() for line in (command.help or "").split("\n") if line.strip().startswith("wug ")]
     yield path, [re.split(r"\s{2,}(?![-\"])| >", line)[0] for line in lines]

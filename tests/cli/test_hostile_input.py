@@ -1,4 +1,4 @@
-"""Files and options that no one should write: one message, with the place and the remedy."""
+"""Files and options that no one should write: one message, with the place and the fix."""
 
 from __future__ import annotations
 

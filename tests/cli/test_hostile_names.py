@@ -65,7 +65,7 @@ def test_json_keeps_names_as_they_are(db: Path) -> None:
 
 def test_a_report_shows_names_with_control_characters(db: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    # In a process of its own: the chart library would end this one.
+    # In a separate process: the chart library would end this one.
     output = run_wug("report", 1, 2, "-o", page)
     assert output.code == 0, output.err[-500:]
     assert SHOWN in page.read_text()

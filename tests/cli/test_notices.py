@@ -1,4 +1,4 @@
-"""What a model says about its answers stands in every result made of them, the first time and from the cache."""
+"""Every result made of a model's outputs has their notices, the first time and from the cache."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def asked(folder: Path) -> list[str]:
 
 
 def wait_for(folder: Path, count: int, process: subprocess.Popen[str]) -> None:
-    """Until the model was asked so many questions, or the process ended."""
+    """Wait until the model has had that many requests, or the process has ended."""
     while len(asked(folder)) < count and process.poll() is None:
         time.sleep(0.002)
 

@@ -52,7 +52,7 @@ def test_the_same_command_asks_only_what_is_missing(tmp_path: Path) -> None:
     assert accuracies("--model", MODELS) == [*first[:2], ("30", 0.25), first[2]]
     assert len(reader().runs()) == 4
     assert len(sweeps(reader())) == 1
-    # a checkpoint that was written anew is another model
+    # a checkpoint that was rewritten is another model
     trainings.checkpoint(tmp_path / "run" / "checkpoint-10.arpa", 2)
     assert accuracies("--model", MODELS)[0] == ("10", 0.5)
     runs = [member.run for member in members(reader(), find(reader(), MODELS))]

@@ -1,4 +1,4 @@
-"""`wug train`: every kind learns, is killed and goes on, is tested after epochs, and refuses what cannot be."""
+"""`wug train`: every kind of model learns, resumes after a kill, is tested after epochs, and refuses wrong options."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_patience_ends_a_training_whose_results_do_not_rise(tmp_path: Path, exam
     )
     said = train("seq2seq", examples, tmp_path / "model", *options, "--patience", 1)
     assert said.code == 0, said.err
-    assert len(Store(Path(os.environ["WUG_STORE"])).runs()) == 3  # the first is the best, and two are no better
+    assert len(Store(Path(os.environ["WUG_STORE"])).runs()) == 3  # the first is the best, and two are not better
     assert len(curve(tmp_path / "model")) == 6
     assert f"{tmp_path / 'model' / 'best'}" in said.err
     best = open_model(str(tmp_path / "model" / "best"), {"device": "cpu"})

@@ -106,7 +106,7 @@ def test_a_link_in_a_zip_file_is_refused(tmp_path: Path) -> None:
 def test_an_encrypted_archive_is_left_packed(tmp_path: Path) -> None:
     path = zipped(tmp_path, {"a.csv": b"x"})
     content = bytearray(path.read_bytes())
-    # The flag stands 6 bytes into the local header and 8 into the central one.
+    # The flag is 6 bytes into the local header and 8 into the central one.
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(content)

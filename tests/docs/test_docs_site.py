@@ -157,7 +157,7 @@ def seen(built: tuple[Path, str]) -> Seen:
     if path is None:
         pytest.skip("no chromium on this machine: apt install chromium")
     pytest.importorskip("playwright.sync_api")
-    # In a thread of its own: other tests of this process may have a browser of theirs.
+    # In a separate thread: other tests of this process may have a browser of theirs.
     with ThreadPoolExecutor(1) as apart:
         return apart.submit(_seen, path, built[0]).result()
 

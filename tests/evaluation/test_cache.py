@@ -270,7 +270,7 @@ TEXTS = st.lists(st.text("abc", max_size=2), max_size=12)
 def test_texts_are_answered_like_requests_in_whatever_order_they_are_asked_for(
     first: list[str], then: list[str], step: int
 ) -> None:
-    """The keys of texts that come in the order in which they were announced are not made anew."""
+    """The keys of texts that come in the order in which they were announced are not computed again."""
     plain, lazy = FakeScorer(chunk=2), FakeScorer(chunk=2)
     ours, theirs = cached(plain, None), cached(lazy, None)
     ours.prepare([Request(text) for text in first])

@@ -74,7 +74,7 @@ def run_here(folder: Path, model: object, suite: str = "wug_agreement_pp") -> st
 
 
 def copied(folder: Path, name: str = "wug-lstm") -> Path:
-    """A model of its own, to be damaged."""
+    """A separate copy of the model, to be damaged."""
     return Path(shutil.copytree(builtin_models()[name], folder / "model"))
 
 
@@ -176,7 +176,7 @@ def test_only_loading_tells_what_the_files_leave_open(tmp_path: Path) -> None:
 
     model = copied(tmp_path, "wug-causal")
     (model / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
-    assert identified(f"causal:{model}") is None  # a class with a start mark of its own
+    assert identified(f"causal:{model}") is None  # a class with its own BOS token
     assert identified(f"causal:{model}", bos="no") is not None
     (model / "config.json").write_text('{"architectures": ["LlamaForCausalLM"], "quantization_config": {}}')
     assert identified(f"causal:{model}", bos="no") is None

@@ -20,7 +20,7 @@ GOLD = "A cat slept .\tcat ( x _ 1 ) AND sleep . agent ( x _ 2 , x _ 1 )\tin_dis
 
 
 def put(folder: Path, **files: str) -> Path:
-    """Files of a folder; `__` in a name stands for a dot, `___` for a slash."""
+    """Files of a folder; `__` in a name means a dot, `___` for a slash."""
     for name, text in files.items():
         path = folder / name.replace("___", "/").replace("__", ".")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -76,7 +76,7 @@ def test_the_tokenizer_beside_the_model_is_taken_where_none_is_given(folders: di
 def test_a_model_of_the_hub_is_the_revision_that_it_was_loaded_from(
     folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The hub's programs keep each revision in a folder that is called after its commit."""
+    """The Hugging Face Hub's libraries keep each revision in a folder named after its commit."""
     from huggingface_hub import constants
 
     commit = "0123456789abcdef0123456789abcdef01234567"

@@ -1,4 +1,4 @@
-"""Patterns and lists of models, as the models that they stand for."""
+"""Patterns and lists of models, and the models that they name."""
 
 from __future__ import annotations
 

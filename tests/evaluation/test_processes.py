@@ -133,7 +133,7 @@ def test_a_model_whose_processes_are_killed_over_and_over_is_given_up(tmp_path: 
     assert said.code == 1
     assert "mortal.py: its worker process ended unexpectedly twice" in said.err
     assert (tmp_path / "deaths").read_text() == "xx"
-    assert len(json.loads(said.out)) == 1  # the other went on
+    assert len(json.loads(said.out)) == 1  # the other continued
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
@@ -246,7 +246,7 @@ def copying(*models: str) -> list[str]:
 
 
 def mortal(folder: Path, lives: int) -> str:
-    """A model whose process dies so many times before it answers."""
+    """A model whose process dies that many times before it answers."""
     program = folder / "mortal.py"
     program.write_text(
         "import os, signal, sys\n"

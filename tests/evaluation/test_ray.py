@@ -1,6 +1,6 @@
 """Models on a Ray cluster of three nodes on this machine: the same results, whatever is lost on the way.
 
-All of it needs the one cluster, so it stands in one module, which one worker of xdist takes. Tests that need torch
+All of it needs the one cluster, so it is one module, which one worker of xdist takes. Tests that need torch
 come first: they share processes that have imported it, until one of the later tests takes a machine away.
 """
 
@@ -71,7 +71,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def both_ways(*command: str) -> tuple[CommandOutput, CommandOutput]:
-    """What a command says on this machine and on the cluster, each with a store and a cache of its own."""
+    """What a command says on this machine and on the cluster, each with a separate store and cache."""
     here = wug(*command, "--store", "here.db", "--cache", "here.cache")
     there = wug(*command, "--store", "there.db", "--cache", "there.cache", "--executor", "ray")
     return here, there
@@ -241,7 +241,7 @@ def test_more_places_than_the_cluster_has_are_refused(cluster: Any) -> None:
 
 
 def mortal(folder: Path, lives: int) -> str:
-    """A model whose process dies so many times before it answers."""
+    """A model whose process dies that many times before it answers."""
     program = folder / "mortal.py"
     program.write_text(
         "import os, signal, sys\n"
@@ -269,7 +269,7 @@ def test_a_process_that_dies_over_and_over_is_given_up(
     said = wug(*command, "--model", f"command:{sys.executable} -c '{ECHO}'", "--format", "csv")
     assert said.code == 1
     assert "Ray gave up on it" in said.err
-    assert said.out.count("\n") > 1  # the other went on
+    assert said.out.count("\n") > 1  # the other continued
 
 
 def test_copies_that_differ_are_refused(cluster: Any) -> None:

@@ -1,4 +1,4 @@
-"""What stands in a signature, for suites of every family."""
+"""The fields of a signature, for suites of every family."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_published_localism_runs_in_orders_of_their_own_are_the_same_suite() -> 
     assert {suite.checksum for suite in (*asked, tested)} == {tested.checksum}
     assert sources == [sources[0]] * 4
     assert len(sources[0]) == 9567
-    assert len({tuple(found) for found in sources}) > 1  # in orders of their own
+    assert len({tuple(found) for found in sources}) > 1  # each in a different order
 
 
 def test_a_signature_is_fields_in_their_order_and_one_line_of_text() -> None:

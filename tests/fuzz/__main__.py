@@ -22,7 +22,7 @@ NAMES = {
 }
 """Every campaign, and the inputs that it is given where nothing is said: a minute's work or two.
 
-What stands behind a hyphen is a part of a campaign that is not tried without being asked for.
+A part of a campaign after a hyphen runs only on request.
 """
 
 

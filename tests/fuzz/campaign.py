@@ -1,7 +1,7 @@
 """What all campaigns share: numbered inputs, processes that may die, a report that can be repeated.
 
 The input of a number depends on the campaign, the seed and the number alone. Inputs are handed to the program in
-forked processes, which are replaced after so many inputs; one that dies, hangs or grows is a finding and no more.
+forked processes, which are replaced after a number of inputs; one that dies, hangs or grows is a finding, not the end.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Campaign(Protocol):
 
 @dataclass(slots=True)
 class Finding:
-    """A fault of the program, with its first input."""
+    """An error in the program, with its first input."""
 
     kind: str
     """internal error, wrong answer, too slow, too large, died."""
@@ -141,7 +141,7 @@ def run(
     keep: Path | None = None,
     more: str = "",
 ) -> Report:
-    """Hand the program so many inputs, or as many as it takes in so many seconds."""
+    """Give the program a number of inputs, or as many as it handles in a number of seconds."""
     report = Report(campaign.name, seed, more)
     kept = (keep or Path(tempfile.gettempdir()) / "wug-fuzz") / f"{campaign.name}-{seed}"
     began = time.monotonic()
@@ -160,7 +160,7 @@ def run(
 
 
 def apart(act: Callable[[], object], said: Path, kill: float | None = None) -> tuple[int, str]:
-    """Do something in a forked process, and kill it after so many seconds; its exit code and what it wrote.
+    """Do something in a forked process, and kill it after a number of seconds; returns its exit code and output.
 
     Libraries that start threads when they are used must not be used in a process that is forked afterwards.
     """
@@ -225,7 +225,7 @@ def _take(
     ends: float | None,
     seen: set[bytes],
 ) -> int:
-    """Have one process take the inputs from `start` on; comes back with the number to go on from."""
+    """Let one process handle the inputs from `start`; returns the number of the next input."""
     place = mmap.mmap(-1, 8)
     place[:] = struct.pack("<q", start)
     own = folder / "work"
@@ -286,7 +286,7 @@ def _work(
     place: mmap.mmap,
     ends: float | None,
 ) -> None:
-    """In a process of its own: try one input after the other, and note what is wrong."""
+    """In a separate process: try one input after the other, and note what is wrong."""
     import click
 
     from wug.errors import WugError
@@ -410,7 +410,7 @@ def _add(
 
 
 def _alike(kind: str, what: str, label: str) -> tuple[str, ...]:
-    """What findings at the same fault have in common: the error and its place, or the way to it."""
+    """What findings of the same error have in common: the exception and its place, or the call stack."""
     if kind == "internal error":
         return kind, what.partition(":")[0], what.rpartition(" at ")[2]
     return kind, label.partition(",")[0], " ".join(what.split()[:2])

@@ -1,4 +1,4 @@
-"""Predictions with their truth, made together: an evaluator of its own for the language of formulas."""
+"""Predictions with their truth, made together: an independent evaluator for the language of formulas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Values = dict[tuple[int | str, str], float]
 
 
 def values(draw: random.Random) -> Values:
-    """The surprisal of every region in every condition; some alike, so that ties occur."""
+    """The surprisal of every region in every condition; some are equal, so that ties occur."""
     few = [draw.choice((0.0, 1.0, -2.5, 1e-3, 1e6, draw.uniform(-3, 40))) for _ in range(5)]
     regions: tuple[int | str, ...] = (*REGIONS, "*")
     return {(region, name): draw.choice(few) for region in regions for name in CONDITIONS}

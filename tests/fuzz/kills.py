@@ -169,7 +169,7 @@ def _training(kind: str, material: str, more: tuple[object, ...]) -> Callable[[P
 
 
 def _run(job: Job, home: Path, place: Path, kill: float | None = None) -> tuple[bool, str]:
-    """Give the command, and kill it after so many seconds; whether it was killed, and what it wrote."""
+    """Run the command, and kill it after a number of seconds; returns whether it was killed, and its output."""
     given = job.arguments(home / "model")
     if job.trains:
         arguments = ["train", *given, "-o", place / "model"]
@@ -229,7 +229,7 @@ def _found(job: Job, place: Path) -> Any:
         (sound,) = db.execute("PRAGMA integrity_check").fetchone()
         runs = db.execute("SELECT id, status FROM runs ORDER BY id").fetchall()
     db.close()
-    # A command that ended before it was killed is a run of its own when it is given again.
+    # A command that ended before it was killed is a separate run when it is repeated.
     if sound != "ok" or {status for _, status in runs} != {"complete"}:
         raise Wrong(f"the store is {sound}, its runs are {runs}")
     code, said = apart(
@@ -304,7 +304,7 @@ def _serve(folder: Path) -> None:
     (folder / "address.txt").write_text(honest.address, encoding="utf-8")
     parent = os.getpid()
     if os.fork() == 0:
-        # In a thread of this process: one that was made before it parted cannot be started.
+        # In a thread of this process: one that was created before the fork cannot be started.
         threading.Thread(target=honest.run, daemon=True).start()
         while os.getppid() == parent:
             time.sleep(0.2)

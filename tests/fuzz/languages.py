@@ -190,7 +190,7 @@ def _read_pcfg(text: str, _: Any) -> None:
 
 
 def _form(draw: random.Random) -> tuple[str, Any]:
-    """A form of COGS; beside it the same with its terms in another order, and with other indices."""
+    """A form of COGS; and the same form with its terms in another order, and with other indices."""
     count = draw.randint(1, 5)
     terms = [[draw.choice(("cat", "dog", "mat")), "(", f"#{place}", ")"] for place in range(count)]
     for place in range(draw.randint(1, 4)):

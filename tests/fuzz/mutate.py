@@ -65,7 +65,7 @@ FILLINGS = (b"\0", b"a", b"\n", b"[", b"A1 ", b"the boy swims\t")
 
 @functools.cache
 def _much(filling: bytes) -> bytes:
-    """Sixteen megabytes as a few kilobytes of gzip, of which several may stand in a row."""
+    """Sixteen megabytes as a few kilobytes of gzip, of which several may follow each other."""
     return gzip.compress(filling * ((16 << 20) // len(filling)))
 
 
@@ -102,7 +102,7 @@ def _doubled(draw: random.Random, data: bytes) -> bytes:
 
 
 def _words(draw: random.Random, data: bytes) -> bytes:
-    """Odd characters and numbers where others stood."""
+    """Odd characters and numbers in place of others."""
     at = draw.randrange(len(data) + 1)
     odd = draw.choice((draw.choice(ODD_TEXTS), draw.choice(NUMBERS), chr(draw.randrange(0x250))))
     end = at + draw.choice((0, 0, 1, 4))
@@ -138,7 +138,7 @@ def _lines(draw: random.Random, data: bytes) -> bytes:
 
 
 def _columns(draw: random.Random, data: bytes) -> bytes:
-    """Columns swapped, missing, twice, parted by something else."""
+    """Columns swapped, missing, twice, with another separator."""
     lines = data.split(b"\n")
     mark = draw.choice((b"\t", b",", b" "))
     rows = [line.split(mark) for line in lines]

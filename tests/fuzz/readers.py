@@ -25,7 +25,7 @@ class Target:
     files: Mapping[str, bytes]
     uses: Sequence[Use]
     command: Sequence[str] = ()
-    """A command line, in which names of files stand as they are."""
+    """A command line, in which names of files are unchanged."""
     change: Callable[[random.Random, bytes], bytes] = mutate.document
 
 
@@ -60,7 +60,7 @@ class Campaign:
         )
 
     def attempt(self, case: Case, folder: Path) -> None:
-        """Read the files in every way that there is; a refusal by one is no reason to spare another."""
+        """Read the files in every way that there is; a refusal by one does not exempt the others."""
         from wug.errors import WugError
 
         target, chance = case.aside if isinstance(case.aside, tuple) else (case.aside, 0.0)
@@ -189,7 +189,7 @@ def _aside() -> list[Target]:
 
 
 def _weights(draw: random.Random, data: bytes) -> bytes:
-    """Mostly bytes: weights are no text. What describes them is changed as JSON now and then."""
+    """Mostly bytes: weights are not text. What describes them is changed as JSON now and then."""
     if data[8:9] == b"{" and draw.random() < 0.4:
         size = int.from_bytes(data[:8], "little")
         header = mutate.document(draw, data[8 : 8 + size])

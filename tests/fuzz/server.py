@@ -118,7 +118,7 @@ def _check(text: str, found: Any, *, exact: bool) -> None:
 
 
 def tokens_of(text: str) -> list[tuple[str, float | None]]:
-    """Pieces of up to four letters with the space before them; their values depend on all that stands before."""
+    """Pieces of up to four letters with the space before them; their values depend on all text before."""
     found: list[tuple[str, float | None]] = []
     for match in re.finditer(r"\s*\S{1,4}|\s+", text):
         value = -(sum(map(ord, text[: match.end()])) % 97) / 7

@@ -1,6 +1,6 @@
-"""A short go at every campaign: the program neither fails, nor hangs, nor grows, nor says anything else.
+"""A short run of every campaign: the program neither fails, nor hangs, nor grows, nor says anything else.
 
-Each runs in a process of its own, as `make fuzz` runs it, because campaigns fork and set limits.
+Each runs in a separate process, as `make fuzz` runs it, because campaigns fork and set limits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[1]
 SHORT = {"readers": 250, "languages": 400, "damage": 10, "kills": 1, "server": 15, "requests": 100, "names": 8}
 """Inputs of each campaign: a few seconds each. Every night there are many more, and others.
 
-Kills take longest, and are left to the night: by day tests of runs, trainings and tables kill and go on.
+Kills take longest, and run at night: by day, tests of runs, trainings and tables cover killing and resuming.
 """
 
 

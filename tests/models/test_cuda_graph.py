@@ -108,7 +108,7 @@ def test_long_answers_of_all_batches_go_on_together_as_far_as_rows_are_free(
 def test_sources_and_answers_of_many_lengths_are_written_as_generate_writes_them(
     made: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the widths and lengths that a GPU is given; few rows, so that batches are parted."""
+    """With the widths and lengths of a GPU; few rows, so that batches are split."""
     monkeypatch.setattr(cuda_graph, "BATCH_ROWS", (1, 4, 8))
     model, decoder, graphs = opened(made("t5"))
     short = model.tokenizer.encode(tiny_seq2seq.sources(9, seed=8))

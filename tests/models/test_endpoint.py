@@ -65,7 +65,7 @@ def sglang(body: dict[str, Any]) -> Any:
 
 
 def refuses_one(body: dict[str, Any]) -> Any:
-    """A server that does not go on with what it echoes."""
+    """A server that does not continue the text that it echoes."""
     if body.get("echo") and body["max_tokens"]:
         return 400, {"error": {"message": "echo is for reading alone"}}
     return openai(body)
@@ -434,7 +434,7 @@ def test_a_busy_server_is_asked_again_with_growing_waits(waits: list[float]) -> 
 
     with serving(answer) as server:
         assert one(scorer(server), "The dogs bark") == EXPECTED
-    # Hanging up on a kept connection is no reason to wait: it may only have been too old.
+    # Hanging up on a kept connection does not call for a delay: it may only have been too old.
     assert waits in ([7.0, 1.0, 2.0], [7.0, 1.0, 2.0, 4.0])
 
 
@@ -523,7 +523,7 @@ def test_a_server_may_be_asked_from_within_an_event_loop() -> None:
     async def ask(model: EndpointScorer) -> Scored:
         return one(model, "The dogs bark")
 
-    # In a thread of its own: in this one a browser, opened by another test, may have left a loop that runs.
+    # In a separate thread: in this one a browser, opened by another test, may have left a loop that runs.
     with serving(openai) as server, ThreadPoolExecutor(1) as apart:
         assert apart.submit(lambda: asyncio.run(ask(scorer(server)))).result() == EXPECTED
 

@@ -1,7 +1,7 @@
 """Answers in the shapes of named versions of vLLM and SGLang, as `server_answers` has them.
 
 Every field is what the version's response models declare; texts and numbers are made up. A version that writes tokens
-in another way gets a file of its own.
+in another way gets a separate file.
 """
 
 from __future__ import annotations

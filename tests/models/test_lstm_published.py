@@ -81,7 +81,7 @@ def load(path: Path, **options: str) -> lstm.WordLSTM:
 
 
 def made(folder: Path, count: int, seed: int) -> tuple[Path, list[str], list[tuple[int, str, str]]]:
-    """A table of pairs with its text beside it; a third word may stand in the place of the target."""
+    """A table of pairs with its text; a third word may be in the position of the target."""
     draw = random.Random(seed)
     rows, lines, targets = [HEADER], [], []
     for number in range(count):

@@ -327,7 +327,7 @@ def test_scores_equal_kenlm(tmp_path_factory: pytest.TempPathFactory, grams: Gra
 def test_texts_of_any_kind_are_scored_together_as_they_are_alone(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], data: st.DataObject
 ) -> None:
-    """Known words and single spaces have a way of their own, which must agree with the one for all others."""
+    """Known words and single spaces have a separate code path, which must agree with the general one."""
     model = load(tmp_path_factory.mktemp("model"))
     spans = st.sampled_from([None, None, (0, 4)])
     requests = [Request(text, data.draw(spans)) for text in (" ".join(words) for words in texts)]

@@ -22,7 +22,7 @@ Maker = Any
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches small enough to be parted, and to shrink while they are written."""
+    """Batches small enough to be split, and to shrink during generation."""
     monkeypatch.setattr(prompt_lookup, "BATCH_ROWS", (1, 2, 4))
     monkeypatch.setattr(prompt_lookup, "PASSES_PER_SYNC", 2)
 
@@ -42,7 +42,7 @@ def plainly(decoder: Any, sequences: Sequence[Sequence[int]], bounds: Sequence[i
 
 @pytest.mark.parametrize("tokens", [2, 5, 32])
 def test_answers_are_those_of_generate(made: Maker, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that end, that stop at bounds of their own, and that never end, to sources of many lengths."""
+    """Answers that end, that stop at separate bounds, and that never end, to sources of many lengths."""
     monkeypatch.setattr(prompt_lookup, "PASS_TOKENS", tokens)
     model, decoder, speculative = speculative_from_the_start(made("t5"))
     sequences = model.tokenizer.encode(tiny_seq2seq.sources(14, seed=4))
@@ -84,7 +84,7 @@ def test_a_tie_is_said(made: Maker) -> None:
 
 
 def test_what_followed_the_last_tokens_before_is_guessed_to_follow_again() -> None:
-    """The longest that is alike counts, then the last; it goes round and round, and a new token is repeated."""
+    """The longest match counts, then the last; cycles are followed, and a new token is repeated."""
     here = prompt_lookup.LookupBatch.__new__(prompt_lookup.LookupBatch)
     here._pass_columns, here._columns = torch.arange(6), torch.arange(12)
     here._text = torch.tensor(
@@ -107,7 +107,7 @@ def test_only_models_with_relative_positions_are_decoded_speculatively(made: Mak
 
 
 def test_outputs_for_long_sources_are_speculative_from_the_start(made: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short sources are written step by step; each kind has batches of its own."""
+    """Short sources are written step by step; each kind has separate batches."""
     monkeypatch.setattr(cuda_graph, "LOOKUP_WIDTHS", (9, 18, 40))
     monkeypatch.setattr("wug.models.decoding.static_batch.SOURCE_WIDTHS", (9, 18, 40))
     model, decoder, speculative = speculative_from_the_start(made("t5"))

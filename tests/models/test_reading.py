@@ -1,4 +1,4 @@
-"""What causal models tell beside log-probabilities: entropy, rank, the end of a word, texts past the context."""
+"""What causal models return with log-probabilities: entropy, rank, the end of a word, texts past the context."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LENGTHS = [3, 71, 19, 1, 150, 2, 44, 19, 128, 7]
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that vocabularies stand in several blocks, the last not full, and places in several."""
+    """So that vocabularies are in several blocks, the last not full, and positions in several."""
     monkeypatch.setattr(output_layer, "BLOCK_SIZE", (13, 64))
     monkeypatch.setattr(output_layer, "MAX_GPU_POSITIONS", 17)
 

@@ -1,4 +1,4 @@
-"""Answers from a file: what is no log-probability is refused with its line, and parts of characters are placed."""
+"""Answers from a file: a value that is not a log-probability is refused with its line; parts of characters have places."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ ARCHITECTURES = ["t5", "bart", "marian"]
 
 
 loaded = cache(load)
-"""The same model for whoever asks it nothing that changes it."""
+"""One model for all tests that do not change it."""
 
 
 @cache

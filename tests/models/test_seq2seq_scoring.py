@@ -332,7 +332,7 @@ def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
     t5: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Minding(HubEncoderDecoder):
-        """What stands at the end of a row counts for all of it."""
+        """A value at the end of a row applies to the whole row."""
 
         def write(self, memory: Any, rows: Any, written: Any) -> Any:
             found = super().write(memory, rows, written)

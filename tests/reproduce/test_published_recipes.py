@@ -81,7 +81,7 @@ def test_every_published_cell_comes_out_as_printed_where_its_scores_are_here(
         assert f"{row['value']:.{places}f}" == f"{row['published']:.{places}f}", row
     found = {(row["row"], row["network"]): row for row in rows}
     mean = found["original", "LSTM, mean of the five best"]
-    # Of 80.49, 82.93, 78.05, 80.49 and 82.93 %: 33, 34, 32, 33 and 34 of 41.
+    # Of 80.49, 82.93, 78.05, 80.49 and 82.93%: 33, 34, 32, 33 and 34 of 41.
     assert (round(mean["value"], 4), round(mean["sd"], 4)) == (0.8098, 0.0204)
     assert (mean["method"], mean["n"], mean["seeds"], len(mean["signatures"])) == ("t over models", 41, [], 5)
     ours = found["nonce", "wug-lstm"]

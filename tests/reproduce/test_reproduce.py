@@ -280,7 +280,7 @@ def test_an_unknown_recipe_names_the_nearest() -> None:
 
 
 class Unending:
-    """Runs commands that end when they are told to."""
+    """Runs commands that end on request."""
 
     parallel = 2
 

@@ -136,7 +136,7 @@ def test_a_parcel_has_what_the_command_reads_and_nothing_else(tmp_path: Path) ->
 def test_a_command_that_fails_there_is_told_here_with_what_it_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program that says how it was called stands for Python, so that wug is not started."""
+    """A program that prints its arguments replaces Python, so that wug is not started."""
     (tmp_path / "python").write_text('#!/bin/sh\necho "asked $*" >&2\nexit 3\n')
     (tmp_path / "python").chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))

@@ -207,7 +207,7 @@ def test_groups_are_counted_alike_whether_outcomes_share_them_or_have_equal_ones
 
 
 def test_groups_that_are_changed_between_two_outcomes_are_taken_as_they_are() -> None:
-    """As a family from elsewhere may do it: the same mapping, written anew for each outcome."""
+    """As a family from elsewhere may do it: the same mapping, created again for each outcome."""
     groups: dict[str, str] = {}
     collector, values = OutcomeCollector(), EstimateAccumulator()
     for n, kind in enumerate(["a", "b", "b"]):

@@ -1,4 +1,4 @@
-"""How far a run is: what it says while it goes on, and what a killed one leaves."""
+"""The progress of a run: reports while it runs, and the state after a kill."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def every_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store is told of everything, however soon."""
+    """The store gets every report at once."""
     monkeypatch.setattr("wug.results.progress.WRITE_INTERVAL_SECONDS", 0.0)
 
 

@@ -54,7 +54,7 @@ def plain(folder: Path, text: str) -> Iterator[dict[str, Any]]:
         logits = network(input_ids=torch.tensor([[tokenizer.bos_token_id, *ids]])).logits[0, :-1]
     logs = torch.log_softmax(logits, dim=-1) / math.log(2)
     for found in re.finditer(r"\S+", text):
-        # A token belongs to the word in which its first character that is no space stands.
+        # A token belongs to the word of its first character that is not a space.
         inside = [
             place
             for place, (start, end) in enumerate(encoded["offset_mapping"])

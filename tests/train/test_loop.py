@@ -1,4 +1,4 @@
-"""The training loop: it goes on where it was, and ends with the curve of an unbroken training."""
+"""The training loop: it resumes where it stopped, and ends with the curve of an unbroken training."""
 
 from __future__ import annotations
 

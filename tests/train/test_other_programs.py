@@ -110,7 +110,7 @@ def test_lm_eval_gives_the_numbers_of_wug(folders: dict[str, Path], name: str) -
 
 @pytest.mark.parametrize("name", CAUSAL)
 def test_lm_eval_gives_the_numbers_of_wug_for_a_continuation(folders: dict[str, Path], name: str) -> None:
-    """Context and continuation are encoded together, by default, and parted after as many tokens as the context has."""
+    """Context and continuation are encoded together, by default, and split after as many tokens as the context has."""
     model, tokenizer = causal(folders[name])
     context, continuation = "My aunt", " saw a bird."
     whole, given = tokenizer.encode(context + continuation), tokenizer.encode(context)

@@ -62,7 +62,7 @@ from wug.web.pages.results import ESTIMATES_PER_PAGE
 from wug.web.site import Site
 
 ODD = (0.0, 1.0, 0.5, 0.9999, -0.0)
-"""Values at the ends of a share, and beside them."""
+"""Values at the limits of a proportion, and near them."""
 WARNINGS = ("2 of 20 answers are empty", "item 3 has a word that the model does not know")
 OTHER = "other/model@2"
 
@@ -125,7 +125,7 @@ def second_look(result: Result) -> list[Line]:
 
 
 def headline(result: Result) -> Line:
-    """The number that stands for a result: that of the first check it declares for a first look."""
+    """The headline number of a result: that of the first metric that it declares as a headline."""
     found = {line.metric: line for line in first_look(result)}
     return next(found[named(metric.name)] for metric in result.metrics if named(metric.name) in found)
 
@@ -138,7 +138,7 @@ def named(metric: str) -> str:
 
 
 def units() -> Result:
-    """A family without a view of its own: a check of every unit, with intervals of every kind and without."""
+    """A family without its own view: a metric of every unit, with intervals of every kind and without."""
     metrics = (
         Metric("second_share", headline=False, meaning="a share for a second look"),
         Metric("share", meaning="a share of items"),
@@ -476,7 +476,7 @@ def test_the_page_of_a_run_has_its_headlines(kept: Kept, name: str) -> None:
 
 
 def test_the_first_page_has_the_headline_of_every_result(kept: Kept, name: str) -> None:
-    """Per cent and their sign are told once, above all cells; interval and n are there to point at."""
+    """The unit is stated once, above all cells; interval and n are shown on hover."""
     address = f"/result/{_place(kept, name)}"
     [link] = [link for link in kept.page("/").iter("a") if link.get("href") == address]
     line = headline(kept.results[name])
@@ -742,7 +742,7 @@ def _part(part: ViewPart) -> object:
 
 def _sampled(items: ItemsView, rows: Rows) -> list[object]:
     return [
-        (sample.title, [(b.name, b.title, b.count, b.total, b.left, [item for _, item in b.items]) for b in found])
+        (sample.title, [(b.name, b.title, b.count, b.total, b.remainder, [item for _, item in b.items]) for b in found])
         for sample in items.samples
         for found in [sampled_groups(items, sample, rows, 50)]
     ]

@@ -106,7 +106,7 @@ def agreement(**changes: Any) -> Result:
 
 
 def pairs(**changes: Any) -> Result:
-    """A family without a section of its own."""
+    """A family without its own section."""
     outcomes = [
         Outcome("7", "accuracy", True),
         Outcome("8", "accuracy", False, {"pattern": "across"}, {"bad": "the wugs swims", "bits": {"bad": 3.5}}),
@@ -288,7 +288,7 @@ def test_where_there_is_no_room_for_all_items_those_that_fail_are_shown_and_the_
     seen = read(render([ReportedResult(agreement(outcomes=tuple(outcomes)), run=7)]))
     failing, items = seen.text.split("Prediction 1: items that fail")[1].split("Item by item")
     assert re.findall(r"Item (\d+) The", failing) == ["210"]
-    assert len(re.findall(r"Item \d+ The", items)) == 199  # one of the 200 that a section may show stands above
+    assert len(re.findall(r"Item \d+ The", items)) == 199  # one of the 200 that a section may show is above
     assert "11 more items of these are left out to keep this page small. All of them: wug export 7 --to csv" in items
 
 

@@ -1,4 +1,4 @@
-"""Two texts beside each other, and the words in which they differ."""
+"""Two texts next to each other, and the words in which they differ."""
 
 from __future__ import annotations
 

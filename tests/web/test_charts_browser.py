@@ -32,7 +32,7 @@ DRAWN = ".drawn:not(.loading) svg.marks"
 
 
 def entry(page: Any, name: str) -> Any:
-    """What stands for a name in the legend of a chart."""
+    """The symbol of a name in the legend of a chart."""
     return page.locator("figure.chart").get_by_text(name, exact=True).first
 
 
@@ -118,7 +118,7 @@ def test_a_pair_of_models_that_is_chosen_in_a_comparison_is_seen_alone(served: S
 def test_the_legend_stands_at_the_ends_of_the_lines(served: Served, page: Any) -> None:
     sample_results.keep(served.site.store, two_items(*DESIGN))
     drawn(page, "/result/1")
-    # At the last region, the later condition is the more surprising one: its label stands higher.
+    # At the last region, the later condition is the more surprising one: its label is higher.
     names = page.locator(LEGEND).all_inner_texts()
     assert names == list(reversed(DESIGN))
     tops = [box.bounding_box()["y"] for box in page.locator(LEGEND).all()]
@@ -178,7 +178,7 @@ def test_whole_numbers_stand_once_on_the_axis_of_depth(served: Served, page: Any
     page.wait_for_selector("#f-by-depth .drawn:not(.loading) svg.marks")
     labels = page.locator("#f-by-depth g.role-axis-label").first.locator("text").all_text_contents()
     assert labels == ["3", "4"]
-    # Three series that coincide stand beside each other.
+    # Three series that coincide are next to each other.
     dots = [p.bounding_box()["x"] for p in page.locator(f"#f-by-depth {POINTS}").all()]
     assert len({round(x) for x in dots}) == 6
 

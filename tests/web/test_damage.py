@@ -42,7 +42,7 @@ HALF = "half \ud83d"
 
 @pytest.fixture(autouse=True)
 def _quiet(caplog: pytest.LogCaptureFixture) -> Any:
-    """Nothing may be logged as a fault."""
+    """Nothing may be logged as an error."""
     yield
     faults = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
     assert not faults
@@ -265,7 +265,7 @@ def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(
     assert "half �" in start.text
     assert "n�.json <small>its name is not UTF-8" in start.text
     assert client.get(f"/editor/{made.id}").status_code == 200
-    # The page gets it as it is, to be mended; no file can be made of it.
+    # The page gets it unchanged, to be corrected; no file can be made of it.
     assert client.get(f"/editor/{made.id}/draft.json").json()["document"]["meta"]["name"] == HALF
     for ending in ("json", "csv"):
         answer = client.get(f"/editor/{made.id}/suite.{ending}")

@@ -1,4 +1,4 @@
-"""Requests that no page of ours makes: each is refused in words, none is a fault of our own."""
+"""Requests that the site's pages never send: each is refused with a message, none is an internal error."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ CONTENTS = (
 
 @pytest.fixture(autouse=True)
 def _quiet(caplog: pytest.LogCaptureFixture) -> Any:
-    """Nothing may be logged as a fault."""
+    """Nothing may be logged as an error."""
     yield
     faults = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
     assert not faults
@@ -148,7 +148,7 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> Any:
 
 @pytest.fixture
 def send(site: Site, client: TestClient) -> Callable[..., Any]:
-    """Send something with the page's token; the answer, which is never a fault of our own."""
+    """Send something with the page's token; returns the response, which is never an internal error."""
 
     def ask(method: str, address: str, **more: Any) -> Any:
         headers = {"x-wug-token": site.csrf_token, **more.pop("headers", {})}
@@ -262,7 +262,7 @@ RAW = (
     b"GET / HTTP/1.1\r\n@X: " + b"a" * 200_000 + b"\r\n\r\n",
     b"GET /result/1/items.csv HTTP/1.1\r\n@\r\n", b"GET /result/" + b"9" * 5000 + b" HTTP/1.1\r\n@\r\n",
 )  # fmt: skip
-"""What no browser sends; `@` stands for the headers of one that is let in."""
+"""What no browser sends; `@` means the headers of one that is let in."""
 
 
 def hang_up(line: socket.socket) -> None:

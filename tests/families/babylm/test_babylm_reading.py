@@ -43,7 +43,7 @@ def next_token(model: Any, tokenizer: Any, context: str, masks: int, target: int
 
 
 def pipeline(model: Any, tokenizer: Any, context: str, word: str, masks: int = 0) -> float:
-    """get_p2 and get_p2_mlm of the pipeline: surprisal in nats, token by token, each context tokenized anew."""
+    """get_p2 and get_p2_mlm of the pipeline: surprisal in nats, token by token, each context tokenized again."""
     target = tokenizer(word, add_special_tokens=False)["input_ids"]
     found = next_token(model, tokenizer, context, masks, target[0])
     context += tokenizer.decode(target[0])

@@ -105,7 +105,7 @@ def test_chance_is_the_mean_of_one_over_the_options_in_each_group_too(tmp_path: 
 def test_a_tie_is_no_success_and_counted_apart(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("a", "b"), row("a", "c"), row("d", "a", "b"))
     result = run(path, words({"a": -1.0, "b": -1.0, "c": -2.0, "d": -3.0}))
-    # The third is no tie: two wrong options have the highest score, and the right one has not.
+    # The third is not a tie: two wrong options have the highest score, and the right one has not.
     assert [one.value for one in result.outcomes] == [False, True, False]
     assert estimate(result, "ties").value == pytest.approx(1 / 3)
     assert result.warnings == ("1 item tied, counted as failures",)
@@ -262,7 +262,7 @@ def test_a_space_is_put_where_context_and_option_have_none(
     assert text[slice(*asked.span)] == option.strip()
 
 
-# Faults.
+# Errors.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Verdicts on choices beside a plain loop over log p(option | context) with transformers."""
+"""Judgements of choices compared with a plain loop over log p(option | context) with transformers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHAPES = ("ewok", "comps", "entity-tracking", "table")
 
 
 def lines(shape: str, count: int) -> list[dict[str, Any]]:
-    """Rows of each format, of sentences that begin alike and unlike."""
+    """Rows of each format, of sentences with the same and with different beginnings."""
     draw = random.Random(shape)
     made = tiny.sentences(8 * count, seed=draw.randint(0, 99))
     found: list[dict[str, Any]] = []

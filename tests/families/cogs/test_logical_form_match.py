@@ -85,7 +85,7 @@ def test_names_are_not_renamed() -> None:
 
 
 def recursion(verbs: int, start: int = 0, step: int = 1) -> str:
-    """`like that like that …`: clauses that look alike except for how far they are from the end."""
+    """`like that like that …`: clauses that are the same except for how far they are from the end."""
     index = [start + step * place for place in range(verbs)]
     links = [f"like . ccomp ( x _ {a} , x _ {b} )" for a, b in pairwise(index)]
     return " AND ".join([*(f"like . agent ( x _ {a} , Emma )" for a in index), *links])
@@ -107,7 +107,7 @@ def test_many_like_parts_do_not_multiply_the_work() -> None:
 
 
 def rings(*sizes: int) -> str:
-    """Clauses that go round in rings: alike as far as one can see from any of them."""
+    """Clauses in cycles: each one has the same neighbourhood."""
     terms, first = [], 0
     for size in sizes:
         terms += [f"like . ccomp ( x _ {first + i} , x _ {first + (i + 1) % size} )" for i in range(size)]

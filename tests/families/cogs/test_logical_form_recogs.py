@@ -55,7 +55,7 @@ def test_many_like_parts_are_no_trouble() -> None:
 
 
 def by_trying_all(gold: str, prediction: str) -> bool:
-    """Every replacement of the prediction's indices by gold ones that stand with the same predicates."""
+    """Every replacement of the prediction's indices by gold ones that occur with the same predicates."""
     gold, prediction = gold.replace(" ", ""), prediction.replace(" ", "")
 
     def conjuncts(form: str) -> set[str]:

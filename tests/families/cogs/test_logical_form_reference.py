@@ -1,4 +1,4 @@
-"""The measures of the first public evaluator, with its faults."""
+"""The measures of the first public evaluator, with its errors."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Event:
     arguments: Mapping[str, str]
     """The words of the roles, in their order."""
     before: frozenset[str]
-    """The roles whose words stand before the verb."""
+    """The roles whose words precede the verb."""
     modified: frozenset[str]
     """The roles whose nouns have a modifier."""
 

@@ -1,4 +1,4 @@
-"""Made data beside the published: as long, as deep, of the same constructions, and not the same sentences."""
+"""Generated and published data: equally long and deep, of the same constructions, but not the same sentences."""
 
 from __future__ import annotations
 

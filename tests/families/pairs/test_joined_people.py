@@ -21,7 +21,7 @@ from wug.views.family_views import computed_parts, parts_of
 from wug.views.parts import Figure
 
 COLUMNS = {"people_item": "pair", "rater": "who", "correct": "right"}
-# 1: 3 of 3 agree with the label, 2: 2 of 3, 3: 1 of 3; 9 is no pair.
+# 1: 3 of 3 agree with the label, 2: 2 of 3, 3: 1 of 3; 9 is not a pair.
 ANSWERS = "pair,who,right\n1,x,1\n1,y,1\n1,z,1\n2,x,1\n2,y,1\n2,z,0\n3,x,0\n3,y,0\n3,z,1\n9,x,1\n"
 MTURK = (
     "AssignmentStatus,Input.item_1_condition,Input.field_1_1,Input.field_1_2,Answer.Choice1,anonCode\n"
@@ -105,7 +105,7 @@ def test_pairs_with_one_name_have_the_responses_to_their_sentences(tmp_path: Pat
 
 
 def test_ratings_give_the_difference_of_z_scores_over_all_ratings_of_a_rater(suite: Path, tmp_path: Path) -> None:
-    # Mean 4, squares 4 + 4 + 0 + 0, sample SD √(8/3); item 9 is no pair, but x rated it: 4 / √(8/3) = √6.
+    # Mean 4, squares 4 + 4 + 0 + 0, sample SD √(8/3); item 9 is not a pair, but x rated it: 4 / √(8/3) = √6.
     rows = "pair,who,type,r\n1,x,yes,6\n1,x,no,2\n9,x,yes,4\n9,x,no,4\n1,c,yes,5\n1,c,no,5\n"
     options = {"people_item": "pair", "rater": "who", "rating": "r", "condition": "type"}
     path = written(tmp_path / "ratings.csv", rows)

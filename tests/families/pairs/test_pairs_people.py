@@ -1,4 +1,4 @@
-"""Judgements by people beside the model's, checked against scipy."""
+"""Human judgements compared with the model's, checked against scipy."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ BLIMP = [
 
 
 def blimp(folder: Path, rows: Sequence[tuple[str, str, str, str, str]] = BLIMP, **options: str) -> Result:
-    """The pairs judged by a model that finds `swims.` dear: 2 of 5 are right, one is tied, one identical."""
+    """The pairs judged by a model to which `swims.` is improbable: 2 of 5 are right, one is tied, one identical."""
     keys = ("UID", "linguistics_term", "field", "sentence_good", "sentence_bad")
     lines = [json.dumps({**dict(zip(keys, row, strict=True)), "pairID": str(n)}) for n, row in enumerate(rows)]
     path = folder / "blimp.jsonl"

@@ -1,4 +1,4 @@
-"""The template language, and grammars of one's own."""
+"""The template language, and custom grammars."""
 
 from __future__ import annotations
 

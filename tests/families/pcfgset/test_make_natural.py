@@ -23,7 +23,7 @@ PUBLISHED = "pcfgset/pcfgset/test.src.gz"
 
 @cache
 def made() -> list[str]:
-    """Made sources, for whoever counts in them; made once."""
+    """Generated sources, for tests that count in them; generated once."""
     return [sample.source for sample in corpus({"test": 30_000}, seed=8)["test"]]
 
 

@@ -1,4 +1,4 @@
-"""The files that are made, and that this program reads them back without a fault."""
+"""The files that are made, and that this program reads them back without an error."""
 
 from __future__ import annotations
 

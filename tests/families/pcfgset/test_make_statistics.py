@@ -1,4 +1,4 @@
-"""SourceStatistics of a set, beside another."""
+"""SourceStatistics of a set, compared with another."""
 
 from __future__ import annotations
 

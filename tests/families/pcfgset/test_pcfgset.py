@@ -1,4 +1,4 @@
-"""The pcfgset family: what it recognises, reads and finds fault with."""
+"""The pcfgset family: what it recognises, reads and refuses."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ SOURCES = (
 
 @dataclass
 class Rambling:
-    """A model whose answers are right, wrong, or go on for long; two of them may go on alike for a while."""
+    """A model whose answers are right, wrong, or very long; two of them may begin the same."""
 
     seed: int
     bounded: bool

@@ -161,7 +161,7 @@ def test_both_editions_of_every_suite_mean_the_same() -> None:
         outcomes = [row for row in here if isinstance(row, Outcome)]
         assert outcomes == [row for row in there if isinstance(row, Outcome)]
         holds += [row.value for row in outcomes if row.metric == "all_predictions"]
-    assert set(holds) == {True, False}  # the made-up surprisals decide both ways: equal results are no accident
+    assert set(holds) == {True, False}  # the made-up surprisals decide both ways: equal results are not an accident
 
 
 def test_every_suite_is_as_the_inventory_says() -> None:

@@ -166,7 +166,7 @@ def test_an_item_whose_critical_region_is_empty_is_excluded_and_counted(tmp_path
     )
     result = build_result(asked, "speaker", "wug:0", asked.run(speaker({"k": 2.0, "l": 3.0})))
     judged = [row.value for row in result.outcomes if row.metric == "prediction_0"]
-    assert judged == [True, False, None]  # 50 %; 0 bits for the empty region would give 2 of 3
+    assert judged == [True, False, None]  # 50%; 0 bits for the empty region would give 2 of 3
     numbers = {one.metric: (one.value, one.n) for one in result.estimates if one.group == "all"}
     assert numbers.pop("effect_0") == numbers.pop("standardised_effect_0") == (0.0, 2)
     assert numbers == {"prediction_0": (0.5, 2), "prediction_1": (1.0, 3), "all_predictions": (0.5, 2)}

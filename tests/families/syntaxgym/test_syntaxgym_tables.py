@@ -1,4 +1,4 @@
-"""Suites in tables: wide and long ones, what stands above them, how they were understood, and every kind of fault."""
+"""Suites in tables: wide and long ones, the lines above them, how they are interpreted, and every kind of error."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_the_command_line_reads_a_wide_table_and_says_how(tmp_path: Path) -> Non
     assert f"note: {how}" in converted.err
 
 
-# Columns that are no regions
+# Columns that are not regions
 
 NUMBERS = "n,item,condition,subj,verb,freq\n0,1,sg,The boy,swims,12\n1,1,pl,The boys,swim,1.5e-3\n"
 

@@ -154,7 +154,7 @@ def test_an_untrained_causal_model_is_one(name: str, dtype: str) -> None:
 
 
 def test_a_model_that_padding_disturbs_is_asked_one_text_at_a_time(caplog: pytest.LogCaptureFixture) -> None:
-    """DeepSeek's indexer picks so many tokens of a row, and counts the padding in."""
+    """DeepSeek's indexer selects a number of tokens of a row, including the padding."""
     model = tiny_architectures.model(tiny_architectures.configuration("deepseek_v32", index_topk=64))
     with caplog.at_level(logging.WARNING, "wug"):
         engine = choose_engine(model)

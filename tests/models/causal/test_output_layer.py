@@ -47,7 +47,7 @@ LENGTHS = [3, 71, 19, 1, 150, 2, 44, 19, 128, 7]
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the 211 words of the tiny models stand in four blocks, the last not full, and places in several."""
+    """So that the 211 words of the tiny models are in four blocks, the last not full, and positions in several."""
     monkeypatch.setattr(output_layer, "BLOCK_SIZE", (13, 64))
 
 

@@ -134,7 +134,7 @@ def test_a_layer_that_cannot_be_computed_is_refused(llama: Path, monkeypatch: py
 
 
 def test_a_model_without_layers_that_can_be_shortened_is_refused(tiny_causal: Callable[..., Path]) -> None:
-    """GPT-2's matrices are of a kind of their own, which torchao leaves as they are."""
+    """GPT-2's matrices have another layer type, which torchao leaves unchanged."""
     pytest.importorskip("torchao")
     with pytest.raises(ModelError, match="quantize=int8 changes none of its layers"):
         opened(tiny_causal("gpt2"), quantize="int8")

@@ -1,4 +1,4 @@
-"""A model with its weights laid out anew, asked by several threads, gives the numbers that it gave before."""
+"""A model with packed weights, used by several threads, gives the same numbers as before."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from wug.models.huggingface.devices import free_threads, halving, pick_device, r
 
 
 def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """What is computed of so many rows where at most `most` fit, and what is asked for from then on."""
+    """How many rows are computed at once if at most `most` fit, and how many are tried from then on."""
     smaller: list[tuple[int, int]] = []
 
     def compute(low: int, high: int) -> tuple[int, int]:

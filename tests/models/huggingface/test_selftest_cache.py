@@ -50,7 +50,7 @@ def test_a_model_of_a_known_shape_is_asked_as_it_would_be_after_a_full_trial(nam
     with torch.no_grad():
         for parameter in second.parameters():
             parameter.mul_(0.9)
-    again = copy.deepcopy(second)  # the weights of a model that is asked are laid out anew
+    again = copy.deepcopy(second)  # the weights of a model are packed at its first request
     selftest.choose_engine(first, architecture="one")
     quick = selftest.choose_engine(second, architecture="one")
     assert len(full_trials) == 1
@@ -86,7 +86,7 @@ def test_a_model_for_which_it_is_not_confirmed_is_tried_in_full(
     plain = blind.forward
 
     def by_place(*given: Any, position_ids: Any = None, **more: Any) -> Any:
-        """Places in the row instead of those that it is told: right for one text alone, wrong in a tree."""
+        """Positions in the row instead of the given ones: right for one text alone, wrong in a tree."""
         return plain(*given, **more)
 
     blind.forward = by_place

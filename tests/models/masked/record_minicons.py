@@ -3,7 +3,7 @@
     pip install minicons==0.3.39 "transformers<5"
     python tests/models/masked/record_minicons.py
 
-It needs an environment of its own, since the masked scorer of minicons does not run with transformers 5.
+It needs a separate environment, since the masked scorer of minicons does not run with transformers 5.
 """
 
 from __future__ import annotations

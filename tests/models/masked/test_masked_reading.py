@@ -1,4 +1,4 @@
-"""What masked models tell beside log-probabilities, and long texts in windows."""
+"""What masked models return in addition to log-probabilities, and long texts in windows."""
 
 from __future__ import annotations
 

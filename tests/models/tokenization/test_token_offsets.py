@@ -1,4 +1,4 @@
-"""Where a server's tokens stand in a text, worked by hand; U+FFFD is a part of a character."""
+"""Offsets of a server's tokens in a text, worked out by hand; U+FFFD is a part of a character."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_offsets_tell_where_texts_do_not() -> None:
 
 
 def test_offsets_that_count_a_part_as_a_character_are_not_followed() -> None:
-    # The second part would stand behind the text, and its value in no region.
+    # The second part would be after the text, and its value in no region.
     assert token_spans("a café", ["a", f" caf{PART}", PART], [0, 1, 6]) == [(0, 1), (2, 6), (5, 6)]
     assert token_spans("日 a", [PART, "", "", " a"], [0, 1, 1, 1]) == [(0, 1), (0, 1), (0, 1), (2, 3)]
     assert token_spans("日本 a", [PART, "", "本", " a"], [0, 1, 1, 2]) == [(0, 1), (0, 1), (1, 2), (3, 4)]
@@ -99,7 +99,7 @@ def test_bytes_cut_anywhere_are_placed_rightly_or_refused(text: str, data: st.Da
     for (a, b), token, (start, end) in zip(parts, tokens, spans, strict=True):
         if PART not in token:
             assert text[start:end].split() == token.split()
-        elif token.strip():  # within a run of parts all stand at its beginning
+        elif token.strip():  # within a run of parts all are at its beginning
             first = next(i for i in range(len(text)) if len(text[: i + 1].encode()) > a)
             while first < len(text) and text[first].isspace():
                 first += 1

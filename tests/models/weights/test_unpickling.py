@@ -1,4 +1,4 @@
-"""A pickle gets stand-ins: nothing it asks for is run, and what is not on the list is refused by name.
+"""A pickle gets placeholders: none of its calls is run, and names that are not on the list are refused.
 
 The files are written instruction by instruction: see `pickles`.
 """
@@ -162,7 +162,7 @@ def test_a_pickle_cannot_have_memory_filled(tmp_path: Path) -> None:
 
 
 def doubled(times: int) -> bytes:
-    """A tuple of twice the tuple before, so many times over: a pickle of a few hundred bytes."""
+    """A tuple of twice the previous tuple, repeated: a pickle of a few hundred bytes."""
     pairs = (b"h%ch%c\x86q%c0" % (number, number, number + 1) for number in range(times))
     return b")q\x000" + b"".join(pairs) + b"h%c" % times
 

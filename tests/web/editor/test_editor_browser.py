@@ -77,7 +77,7 @@ def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_wi
         ["mismatch", "the boy", "swim", "quickly ."],
     ]
 
-    # A prediction with a fault, its caret, and the plain English once it is mended.
+    # A prediction with an error, its caret, and the plain English once it is fixed.
     page.click("#add-prediction")
     page.keyboard.type("(2;%match%) < (2;%mismach%)")
     page.wait_for_selector(".caret")

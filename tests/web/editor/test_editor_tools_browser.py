@@ -32,7 +32,7 @@ def site(tmp_path: Path, kept: Path, tiny_causal: Callable[..., Path]) -> Site:
 
 @pytest.fixture
 def large(page: Any, site: Site) -> Any:
-    """A suite of 19,200 cells; each says where it stands."""
+    """A suite of 19,200 cells; each contains its position."""
     conditions = [f"c{number}" for number in range(1, CONDITIONS + 1)]
     made = {
         "meta": {"name": "large", "metric": "sum"},

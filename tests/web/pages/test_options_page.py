@@ -12,7 +12,7 @@ from wug.web.site import Site
 
 
 def counted(boundary: str | None, shift: float = 0.0) -> Result:
-    """A result whose verbs are so many bits more surprising."""
+    """A result whose verbs are that many bits more surprising."""
     made = sample_results.syntaxgym(items=4)
     moved = [
         replace(outcome, detail={**outcome.detail, "conditions": _moved(outcome.detail["conditions"], shift)})

@@ -25,7 +25,7 @@ LIVE = re.compile(r"<img src=x", re.IGNORECASE)
 def crawl(client: TestClient, first: str = "/", most: int = 250) -> dict[str, str]:
     """Every page that can be reached, by its address; each answers, and none has a live hostile name in it.
 
-    A process of its own draws each picture, so one of each kind of chart is fetched, and one of each other format.
+    A separate process draws each picture, so one of each kind of chart is fetched, and one of each other format.
     """
     seen: dict[str, str] = {}
     drawn: set[str] = set()

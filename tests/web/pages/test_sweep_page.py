@@ -20,7 +20,7 @@ from wug.web.site import Site
 
 
 def keep_sweep(store: Store, name: str, learned: dict[str, int], *, missing: int = 0) -> int:
-    """A sweep in whose runs so many of ten items are right, by what the model is called."""
+    """A sweep in whose runs that many of ten items are right, by the name of the model."""
     models = [PlannedModel(model) for model in [*learned, *(f"causal:x/step-{90 + place}" for place in range(missing))]]
     number = store.begin_sweep(f"key of {name}", name, f"wug run s --sweep {name}", plan_text(models, ["s"]))
     for model, right in learned.items():
@@ -229,7 +229,7 @@ def test_a_sweep_is_renamed_and_one_row_in_the_list_of_runs(served: Any, page: A
     page.get_by_label("Name").fill("agreement over training")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("h1")).to_have_text("agreement over training")
-    # The command that goes on with the sweep leaves its name alone.
+    # The command that resumes the sweep does not change its name.
     assert keep_sweep(served.site.store, "s", {}) == 1
     page.goto("/runs")
     page.get_by_label("sweep 1").check()

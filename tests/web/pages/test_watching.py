@@ -1,6 +1,6 @@
 """A run that is watched from its start to its end, and killed: its page is right at every look.
 
-The run is a process of its own with a slow model: 28 chunks of questions with a pause at each, some seconds in all.
+The run is a separate process with a slow model: 28 chunks of requests with a pause at each, some seconds in all.
 `WUG_WATCH_PAUSE=8` in the environment makes it a run of four minutes.
 """
 
