@@ -138,7 +138,7 @@ class ScoredPredictions(NamedTuple):
         for feature in self.columns.main:
             scores = self.columns.scores(feature)
             columns |= {f"{feature}_{name}": scores[name].tolist() for name in SCORES}
-        for gold, form, values in zip(self.suite.items, self.forms, zip(*columns.values(), strict=True), strict=True):
+        for gold, form, cells in zip(self.suite.items, self.forms, zip(*columns.values(), strict=True), strict=True):
             line: dict[str, Any] = {
                 "line": gold.number,
                 "type": gold.type,
@@ -146,7 +146,7 @@ class ScoredPredictions(NamedTuple):
                 "gold": gold.form,
                 "prediction": form,
             }
-            line.update(zip(columns, values, strict=True))
+            line.update(zip(columns, cells, strict=True))
             if not self.suite.metric_options.reference_compat:
                 line["violations"] = [] if line.get("well_formed_strict") else _violations(form, self.suite.dialect)
                 line["errors"] = _errors(line, self.suite.dialect)
