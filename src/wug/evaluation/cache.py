@@ -37,6 +37,8 @@ APPLICATION_ID = 0x77756741
 VERSION = 6
 """Schema version; the outputs of an earlier one are dropped, as they can be computed again."""
 KEY_BYTES = 12
+KEY_PARTS = np.dtype([("head", "u4"), ("tail", "u8")])
+INDEX_ENTRY = np.dtype([("head", "u4"), ("block", "i4"), ("position", "i4")])
 BLOCK_OUTPUTS = 1024
 BLOCKS_IN_MEMORY = 64
 COMPRESSION_LEVEL = 1
@@ -71,10 +73,9 @@ class _Index:
     def __init__(self) -> None:
         self.newest = 0
         """The number of the last block in the index."""
-        self._keys = np.zeros(0, f"S{KEY_BYTES}")
-        self._blocks = np.zeros(0, np.int32)
-        self._positions = np.zeros(0, np.int32)
-        self._prefixes = _prefixes(self._keys)
+        self._tails = np.full(1, 2**64 - 1, np.uint64)
+        """The last eight bytes of each key as a number, sorted: numbers are found faster than texts."""
+        self._entries = np.zeros(1, INDEX_ENTRY)  # with one of block 0, so that it is never empty
         self._added: list[tuple[int, bytes]] = []
 
     def add(self, block: int, keys: bytes) -> None:
@@ -85,38 +86,34 @@ class _Index:
     def find(self, keys: npt.NDArray[np.bytes_]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Block and position of each key; block 0 for an unknown key."""
         self._sort_added()
-        if not len(self._keys):
-            return np.zeros(len(keys), np.int32), np.zeros(len(keys), np.int32)
-        prefixes, last = _prefixes(keys), len(self._keys) - 1
-        at = np.minimum(np.searchsorted(self._prefixes, prefixes), last)
-        other = (self._prefixes[at] == prefixes) & (self._keys[at] != keys)  # hardly ever: only the rest differs
-        at[other] = np.minimum(np.searchsorted(self._keys, keys[other]), last)
-        return np.where(self._keys[at] == keys, self._blocks[at], 0), self._positions[at]
+        parts, last = keys.view(KEY_PARTS), len(self._tails) - 1
+        order = np.argsort(parts["tail"])  # neighbours in the index are found one after the other
+        heads, tails = parts["head"][order], parts["tail"][order]
+        at = np.minimum(np.searchsorted(self._tails, tails), last)
+        while (other := (self._tails[at] == tails) & (self._entries["head"][at] != heads) & (at < last)).any():
+            at[other] += 1  # hardly ever: only the heads of two keys differ
+        entries, (blocks, positions) = self._entries[at], np.empty((2, len(at)), np.int32)
+        blocks[order] = np.where((self._tails[at] == tails) & (entries["head"] == heads), entries["block"], 0)
+        positions[order] = entries["position"]
+        return blocks, positions
 
     def forget(self, block: int) -> None:
         """Remove a block that turned out to be damaged."""
         self._sort_added()
-        kept = self._blocks != block
-        self._keys = self._keys[kept]
-        self._blocks = self._blocks[kept]
-        self._positions = self._positions[kept]
-        self._prefixes = self._prefixes[kept]
+        kept = self._entries["block"] != block
+        self._tails, self._entries = self._tails[kept], self._entries[kept]
 
     def _sort_added(self) -> None:
         if not self._added:
             return
         sizes = [len(keys) // KEY_BYTES for _, keys in self._added]
-        new = np.frombuffer(b"".join(keys for _, keys in self._added), f"S{KEY_BYTES}")
-        keys = np.concatenate([self._keys, new])
-        numbers = np.array([block for block, _ in self._added], np.int32)
-        blocks = np.concatenate([self._blocks, np.repeat(numbers, sizes)])
-        positions = np.concatenate([self._positions, *(np.arange(size, dtype=np.int32) for size in sizes)])
-        order = np.argsort(keys, kind="stable")
-        self._keys = keys[order]
-        self._blocks = blocks[order]
-        self._positions = positions[order]
-        self._prefixes = _prefixes(self._keys)
-        self._added = []
+        parts = _as_array(b"".join(keys for _, keys in self._added)).view(KEY_PARTS)
+        new = np.empty(len(parts), INDEX_ENTRY)
+        new["head"], new["block"] = parts["head"], np.repeat([block for block, _ in self._added], sizes)
+        new["position"] = np.concatenate([np.arange(size) for size in sizes])
+        tails, entries = np.concatenate([self._tails, parts["tail"]]), np.concatenate([self._entries, new])
+        order = np.argsort(tails, kind="stable")
+        self._tails, self._entries, self._added = tails[order], entries[order], []
 
 
 class Cache:
@@ -160,6 +157,10 @@ class Cache:
                     stored[at] = outputs[position]
         return stored
 
+    def release(self, model: bytes) -> None:
+        """Free the memory that the keys of a model take, until they are needed again."""
+        self._indexes.pop(model, None)
+
     def rows(self, model: bytes) -> list[tuple[bytes, bytes]]:
         """All keys and outputs of a model."""
         blocks = self._execute(
@@ -186,7 +187,7 @@ class Cache:
             self._renew(error)
             small, written = [], self._write(model, name, _packed(model, waiting), ())
         if is_full:
-            self._indexes.pop(model, None)
+            self.release(model)
         else:
             self._small[model] = ([*small, *written], waiting)
 
@@ -374,9 +375,3 @@ def _crc(model: bytes, keys: bytes, sizes: bytes, outputs: bytes) -> int:
 
 def _as_array(keys: bytes) -> npt.NDArray[np.bytes_]:
     return np.frombuffer(keys, f"S{KEY_BYTES}")
-
-
-def _prefixes(keys: npt.NDArray[np.bytes_]) -> npt.NDArray[np.uint64]:
-    """The first eight bytes of each key as a number, in the order of the keys: numbers are found faster than texts."""
-    rows = np.ascontiguousarray(keys).view(np.uint8).reshape(-1, KEY_BYTES)
-    return np.ascontiguousarray(rows[:, :8]).view(">u8").ravel().astype(np.uint64)

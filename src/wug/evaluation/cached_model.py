@@ -60,7 +60,7 @@ class CachedModel:
         self._key = cache_key(handle.returns, handle.id, handle.options, handle.given)
         self._codec: Any = ScoreCodec() if handle.returns == "scores" else TextCodec(bounded=handle.bounded)
         self._complete = False
-        self._prepared: tuple[object, bytes] = (None, b"")
+        self._prepared: tuple[Requests | None, bytes] = (None, b"")
         """The last prepared requests, and their keys."""
         self._missing: npt.NDArray[np.intp] | None = None
         """The positions of those without an output, until they are computed."""
@@ -153,6 +153,9 @@ class CachedModel:
             missing, _ = self._cache.missing(self._key, keys)  # not requested before, or damaged
             self.total += len(missing)
             self._compute(requests, keys, missing)
+        if self._prepared[0] is not None and self._next >= len(self._prepared[0]):  # the last of them
+            self._prepared = (None, b"")
+            self._cache.release(self._key)
         self._progress(self.done, self.total)
         return self._codec.decode(requests, values)
 
@@ -172,7 +175,8 @@ class CachedModel:
         self._progress(self.done, self.total)
         plain = isinstance(requests, Texts)
         sort_key = requests.texts.__getitem__ if plain else lambda at: self._codec.sort_key(requests[at])
-        missing = np.array(sorted(missing.tolist(), key=sort_key), np.intp)
+        # In the order of a file, texts are often sorted in part; sorting them then takes a tenth of the time.
+        missing = np.array(sorted((np.sort(missing) if plain else missing).tolist(), key=sort_key), np.intp)
         size = self.handle.chunk if len(missing) else 1
         for first in range(0, len(missing), size):
             selected = missing[first : first + size].tolist()

@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -36,8 +37,6 @@ from wug.rows import OutcomeRow
 
 MAX_ROWS_IN_MEMORY = 20_000
 """Outcomes in memory; more are written to part files until the result is complete."""
-KNOWN_GROUPS = 1_024
-"""Mappings of groups that are recognised by identity."""
 MEASURED = ("item", "metric", "value", "judged")
 PARQUET = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE 40960"
 PART = "FORMAT parquet, COMPRESSION snappy"
@@ -73,31 +72,46 @@ class OutcomeCollector:
 
     def _reset(self) -> None:
         self.rows = 0
-        self._outcomes: list[Outcome] = []
-        self._groups: list[Mapping[str, str]] = []
-        self._details: list[Mapping[str, Any]] = []
-        self._known: dict[int, Mapping[str, str]] = {}
-        """Copies of recent groups by identity: many outcomes share one mapping."""
+        """Outcomes in part files."""
+        self._clear()
         self._types: dict[tuple[Role, str], Type] = {}
         self._parts: list[dict[tuple[Role, str], Chunk]] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
+    def _clear(self) -> None:
+        """Forget the outcomes in memory."""
+        self._items: list[str] = []
+        self._metrics: list[str] = []
+        self._values: list[Value] = []
+        self._groups: list[Mapping[str, str]] = []
+        """The distinct groups."""
+        self._known: dict[int, int] = {}
+        """Their numbers, by the identity of a mapping that many outcomes share."""
+        self._group_numbers: list[int] = []
+        self._details: defaultdict[str, list[Any]] = defaultdict(list)
+        """By field; a column ends with its last value."""
+
     def add(self, outcome: Outcome) -> None:
         """Collect one outcome; its groups and details may change afterwards."""
-        known = self._known.get(id(outcome.groups))
-        if known is None or known != outcome.groups:
-            if len(self._known) >= KNOWN_GROUPS:
-                self._known.clear()
-            known = self._known[id(outcome.groups)] = dict(outcome.groups)
-        self._outcomes.append(outcome)
-        self._groups.append(known)
-        self._details.append(dict(outcome.detail))
-        if len(self._outcomes) >= MAX_ROWS_IN_MEMORY:
+        number = self._known.get(id(outcome.groups))
+        if number is None or self._groups[number] != outcome.groups:
+            number = self._known[id(outcome.groups)] = len(self._groups)
+            self._groups.append(dict(outcome.groups))
+        for name, value in outcome.detail.items():
+            column = self._details[name]
+            if len(column) < len(self._items):
+                column.extend([None] * (len(self._items) - len(column)))
+            column.append(value)
+        self._items.append(outcome.item)
+        self._metrics.append(outcome.metric)
+        self._values.append(outcome.value)
+        self._group_numbers.append(number)
+        if len(self._items) >= MAX_ROWS_IN_MEMORY:
             self._flush()
 
     def write(self, path: Path, suite: str, model: str) -> OutcomeFile:
         """Write everything collected to a new file; the collector is empty afterwards."""
-        if not self.rows and not self._outcomes:
+        if not self.rows and not self._items:
             return OutcomeFile(None, 0, 0, ())
         with database_errors(path.parent), connect() as db:
             last, arrays = self._take()
@@ -134,27 +148,27 @@ class OutcomeCollector:
 
     def _take(self) -> tuple[dict[tuple[Role, str], Chunk], dict[str, Any]]:
         """What is in memory, as chunks by field and as arrays by column; types are merged with those so far."""
-        first, self.rows = self.rows, self.rows + len(self._outcomes)
-        values = [outcome.value for outcome in self._outcomes]
-        numbers = np.array([math.nan if value is None else value for value in values], np.float64)
+        first, self.rows = self.rows, self.rows + len(self._items)
+        numbers = np.array([math.nan if value is None else value for value in self._values], np.float64)
         arrays: dict[str, Any] = {
             "position": np.arange(first, self.rows, dtype=np.int32),
-            "item": _texts([outcome.item for outcome in self._outcomes]),
-            "metric": _texts([outcome.metric for outcome in self._outcomes]),
+            "item": _texts(self._items),
+            "metric": _texts(self._metrics),
             "value": numbers + 0.0,  # turns -0.0 into 0.0; DuckDB reads NaN as NULL
-            "judged": np.array([type(value) is bool for value in values], bool),
+            "judged": np.array([type(value) is bool for value in self._values], bool),
         }
         chunks: dict[tuple[Role, str], Chunk] = {}
-        for role, rows in (("group", self._groups), ("detail", self._details)):
-            for field, column in _fields(rows):
-                chunk = chunk_of(column)
-                if chunk.type is not None:
-                    arrays[f"{role}{len(chunks)}"] = chunk.array
-                    chunks[role, field] = chunk  # type: ignore[index]
-        for key, chunk in chunks.items():
+        of_groups = np.array(self._group_numbers, np.intp)
+        for field in dict.fromkeys(chain.from_iterable(self._groups)):
+            chunk = chunk_of([groups.get(field) for groups in self._groups])
+            chunks["group", field] = chunk._replace(array=chunk.array[of_groups])
+        for field, values in self._details.items():
+            chunks["detail", field] = chunk_of([*values, *[None] * (self.rows - first - len(values))])
+        chunks = {key: chunk for key, chunk in chunks.items() if chunk.type is not None}
+        for number, (key, chunk) in enumerate(chunks.items()):
+            arrays[f"{key[0]}{number}"] = chunk.array
             self._types[key] = merge(self._types.get(key), chunk.type)
-        for pending in (self._outcomes, self._groups, self._details):
-            pending.clear()
+        self._clear()
         return chunks, arrays
 
 
@@ -272,12 +286,6 @@ def _select(part: Mapping[tuple[Role, str], Chunk], table: str, columns: Sequenc
         sql = part[key].sql(identifier(stored[key]), column.type) if key in part else "NULL"
         shown.append(f"{sql} AS {identifier(column.name)}")
     return f"SELECT {', '.join(shown)} FROM {table}"
-
-
-def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """The fields of mappings in the order in which they occur, each with its values."""
-    for name in dict.fromkeys(chain.from_iterable(rows)):
-        yield name, [row.get(name) for row in rows]
 
 
 def _texts(texts: Sequence[str]) -> np.ndarray[Any, Any]:

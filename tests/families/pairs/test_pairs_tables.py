@@ -37,6 +37,15 @@ def test_a_table_without_quotation_marks_has_the_rows_that_csv_finds(tmp_path: P
     assert [problem.place for problem in table.problems] == [place for place, row in rows if len(row) != 2]
 
 
+def test_lines_of_a_long_table_are_counted_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("x,y\n" + f"{'a' * 99},b\n" * 25_000 + "c\nd,e\n")
+    table = read_table(path)
+    *_, last = table.records
+    assert (len(table.records), last.place, last.fields) == (25_001, "line 25003", {"x": "d", "y": "e"})
+    assert [problem.place for problem in table.problems] == ["line 25002"]
+
+
 def test_lines_of_json_may_have_white_space_around_them_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "table.jsonl"
     path.write_text('{"x": "a"}\n  {"x": "b"} \n\n{"x": "c"} {}\n{"x": "d\n{"x": 1}\n', encoding="utf-8")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import repeat
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,24 +17,23 @@ UNKNOWN = frozenset({"<unk>", "[UNK]", "<UNK>", "unk"})
 Span = tuple[int, int]
 
 
-class Measure(NamedTuple):
-    """The score of one sentence of a pair, or of its target."""
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The scores of the sentences of pairs, or of their targets: columns with the good and the bad one in turn."""
 
-    logprob: float
-    score: float
-    """That of the first linking function."""
-    tokens: int
-    missing: int
+    logprobs: Sequence[float]
+    scores: Sequence[Sequence[float]]
+    """By linking function."""
+    tokens: Sequence[int]
+    missing: Sequence[int]
     """Tokens without a log-probability."""
-    unknown: int
-    not_listed: int = 0
+    unknown: Sequence[int]
+    not_listed: Sequence[int]
     """Words or tokens that are missing from the unigram model."""
-    others: tuple[float, ...] = ()
-    """The scores of further linking functions."""
 
 
-def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSettings) -> list[Measure]:
-    """The score of each text, or of the characters of it in a span."""
+def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSettings) -> Measures:
+    """The scores of all texts, or of the characters of them in spans."""
     first, last = scores.offsets[:-1], scores.offsets[1:]
     if any(span is not None for span in spans):
         full_span = (0, 1 << 30)
@@ -50,8 +48,7 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
         start = scores.offsets[at]
         unknown[at] = sum(name in UNKNOWN for name in names[first[at] - start : last[at] - start])
     logprobs, missing = scores.sums(first, last), scores.missing(first, last)
-    columns = zip(logprobs, logprobs, tokens.tolist(), missing.tolist(), unknown, repeat(0), repeat(()), strict=False)
-    measures = list(map(Measure._make, columns))
+    measures = Measures(logprobs, [logprobs], tokens.tolist(), missing.tolist(), unknown, [0] * len(unknown))
     if settings.links == ("sum",):
         return measures
     sentence = (int(settings.leading_space), None)  # the space before it is not a part of it
@@ -59,18 +56,14 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
     by_token = settings.unigrams is not None and settings.unigrams.unit == "token"
     for at in scores.token_names if by_token or PER_TOKEN.intersection(settings.links) else ():
         scores[at].require_tokens()
-    return [
-        _linked(part, measured, settings, _token_texts(scores, at, int(first[at]), int(last[at])) if by_token else ())
-        for at, (part, measured) in enumerate(zip(parts, measures, strict=True))
-    ]
-
-
-def _linked(text: str, measured: Measure, settings: PairsSettings, tokens: Sequence[str]) -> Measure:
-    unigram = UnigramScore(0.0, 0, 0) if settings.unigrams is None else settings.unigrams.logprob(text, tokens)
-    scored = measured.tokens - measured.missing
-    linked = LinkedText(text, measured.logprob, scored, unigram.logprob, unigram.words)
-    score, *others = (LINKS[name](linked, settings.parameters) for name in settings.links)
-    return measured._replace(score=score, not_listed=unigram.unknown, others=tuple(others))
+    texts, not_listed = list[LinkedText](), list[int]()
+    for at, (part, scored) in enumerate(zip(parts, (tokens - missing).tolist(), strict=True)):
+        units = _token_texts(scores, at, int(first[at]), int(last[at])) if by_token else ()
+        unigram = UnigramScore(0.0, 0, 0) if settings.unigrams is None else settings.unigrams.logprob(part, units)
+        texts.append(LinkedText(part, logprobs[at], scored, unigram.logprob, unigram.words))
+        not_listed.append(unigram.unknown)
+    by_link = [[LINKS[name](text, settings.parameters) for text in texts] for name in settings.links]
+    return replace(measures, scores=by_link, not_listed=not_listed)
 
 
 def _token_texts(scores: Scores, at: int, first: int, last: int) -> list[str]:

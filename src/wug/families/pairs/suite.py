@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from wug import registry
 from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs import outcomes
 from wug.families.pairs.lint import notices_of_copies
-from wug.families.pairs.measures import Measure, Span, measure, word_logprobs
+from wug.families.pairs.measures import Measures, Span, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
 from wug.families.pairs.people import JoinedPeople
 from wug.families.pairs.presentation import Presentation
@@ -155,55 +158,51 @@ class PairsSuite(ItemSuite[Pair]):
         if not isinstance(requests, Texts):
             spans = [span for n in scorable for span in self._spans(self.items[n])]
         measures = measure(scores, spans, self.settings)
-        place = 0
+        reasons = _reasons(measures, self.settings)
+        counts.add([self.items[number] for number in scorable], measures, reasons == "")
+        prefers = np.greater_equal if self.settings.ties == "first" else np.greater
+        values = [prefers(*_by_pair(column).T).tolist() for column in measures.scores]
+        others = list(zip(self.settings.links, measures.scores, values, strict=True))[1:]
+        places = iter(enumerate(reasons.tolist()))
         for number in numbers:
             pair = self.items[number]
             if self.settings.target != "sentence" and pair.target is None:
                 yield _without_target(pair, counts)
                 continue
-            scored = scores[place : place + 2] if self.settings.word_probs else ()
-            good, bad = measures[place : place + 2]
-            outcome = self._outcome(pair, good, bad, scored, counts)
-            yield outcome
-            if good.others and outcome.value is not None:
-                yield from self._by_other_links(outcome, good, bad, counts)
-            place += 2
+            place, why = next(places)
+            if why:
+                yield _unjudged(pair, why, counts)
+                continue
+            good, bad = 2 * place, 2 * place + 1
+            detail = self._detail(pair, measures, good, scores[good : bad + 1] if self.settings.word_probs else ())
+            yield Outcome(pair.item, outcomes.ACCURACY, values[0][place], pair.groups, detail)
+            for link, column, choices in others:
+                counts.changed[link] += choices[place] != values[0][place]
+                detail = {"score_good": column[good], "score_bad": column[bad]}
+                yield Outcome(pair.item, f"{outcomes.ACCURACY}:{link}", choices[place], pair.groups, detail)
 
-    def _by_other_links(self, outcome: Outcome, good: Measure, bad: Measure, counts: _Counts) -> Iterator[Outcome]:
-        """The judgements of the linking functions after the first."""
-        for link, ours, theirs in zip(self.settings.links[1:], good.others, bad.others, strict=True):
-            right = self._prefers(ours, theirs)
-            counts.changed[link] += right != outcome.value
-            detail = {"score_good": ours, "score_bad": theirs}
-            yield Outcome(outcome.item, f"{outcomes.ACCURACY}:{link}", right, outcome.groups, detail)
-
-    def _prefers(self, good: float, bad: float) -> bool:
-        return good > bad or (good == bad and self.settings.ties == "first")
-
-    def _outcome(self, pair: Pair, good: Measure, bad: Measure, scored: Sequence[Scored], counts: _Counts) -> Outcome:
-        why = _why_not(good, bad, self.settings)
-        counts.add(pair, good, bad, judged=why is None)
-        if why is not None:
-            return _unjudged(pair, why, counts)
+    def _detail(self, pair: Pair, measures: Measures, good: int, scored: Sequence[Scored]) -> dict[str, Any]:
+        """The details of a judgement; the index of the bad sentence follows that of the good one."""
+        bad = good + 1
         detail: dict[str, Any] = {
             "good": pair.good,
             "bad": pair.bad,
-            "logprob_good": good.logprob,
-            "logprob_bad": bad.logprob,
+            "logprob_good": measures.logprobs[good],
+            "logprob_bad": measures.logprobs[bad],
         }
         if pair.context:
             detail["context"] = pair.context
         if self.settings.presentation.given:
             detail["method"] = self.settings.presentation.method
         if self.settings.presentation.given or self.settings.links != ("sum",):
-            detail |= {"score_good": good.score, "score_bad": bad.score}
+            detail |= {"score_good": measures.scores[0][good], "score_bad": measures.scores[0][bad]}
         if pair.human is not None:
             detail["human"] = pair.human
-        if good.tokens != bad.tokens and len(pair.good.split()) == len(pair.bad.split()):
-            detail |= {"tokens_good": good.tokens, "tokens_bad": bad.tokens}
+        if measures.tokens[good] != measures.tokens[bad] and len(pair.good.split()) == len(pair.bad.split()):
+            detail |= {"tokens_good": measures.tokens[good], "tokens_bad": measures.tokens[bad]}
         if scored:
             detail |= {"words_good": word_logprobs(scored[0]), "words_bad": word_logprobs(scored[1])}
-        return Outcome(pair.item, outcomes.ACCURACY, self._prefers(good.score, bad.score), pair.groups, detail)
+        return detail
 
     def _requests(self, numbers: Sequence[int]) -> Sequence[Request]:
         pairs = self.items
@@ -257,24 +256,23 @@ class _Counts:
     unjudged: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
 
-    def add(self, pair: Pair, good: Measure, bad: Measure, *, judged: bool) -> None:
-        count = self.events
-        count["pairs"] += 1
-        count["judged"] += judged
-        if judged and pair.good == pair.bad:
-            count["identical"] += 1
-        elif judged and good.score == bad.score:
-            count["ties"] += 1
-        if judged and (good.missing or bad.missing):
-            count["missing"] += good.missing + bad.missing
-            count["with missing"] += (good.missing > 0) + (bad.missing > 0)
-        if good.unknown or bad.unknown:
-            count["unknown"] += good.unknown + bad.unknown
-            count["with unknown"] += 1
-        if good.tokens > 1 or bad.tokens > 1:
-            count["several"] += 1
-        if good.not_listed or bad.not_listed:
-            count["not listed"] += good.not_listed + bad.not_listed
+    def add(self, pairs: Sequence[Pair], measures: Measures, judged: npt.NDArray[np.bool_]) -> None:
+        identical = np.array([pair.good == pair.bad for pair in pairs], bool)
+        tied = np.equal(*_by_pair(measures.scores[0]).T)
+        missing, unknown = _by_pair(measures.missing)[judged], _by_pair(measures.unknown)
+        events = {
+            "pairs": len(pairs),
+            "judged": judged.sum(),
+            "identical": (judged & identical).sum(),
+            "ties": (judged & tied & ~identical).sum(),
+            "missing": missing.sum(),
+            "with missing": np.count_nonzero(missing),
+            "unknown": unknown.sum(),
+            "with unknown": unknown.any(axis=1).sum(),
+            "several": (_by_pair(measures.tokens) > 1).any(axis=1).sum(),
+            "not listed": sum(measures.not_listed),
+        }
+        self.events.update({name: int(times) for name, times in events.items()})
 
     def notices(self, settings: PairsSettings, total: int) -> Iterator[str]:
         """The warnings of a run over `total` pairs."""
@@ -315,17 +313,21 @@ def _without_target(pair: Pair, counts: _Counts) -> Outcome:
     return _unjudged(pair, "the two sentences differ in more than one place", counts)
 
 
-def _why_not(good: Measure, bad: Measure, settings: PairsSettings) -> str | None:
-    if good.tokens > good.missing and bad.tokens > bad.missing and not settings.single_piece_only:
-        return None
+def _by_pair(column: Sequence[float]) -> np.ndarray[Any, Any]:
+    """A column of measures with a row for each pair."""
+    return np.reshape(column, (-1, 2))
+
+
+def _reasons(measures: Measures, settings: PairsSettings) -> npt.NDArray[np.str_]:
+    """Why each pair cannot be judged; empty if it can."""
+    tokens, missing = _by_pair(measures.tokens), _by_pair(measures.missing)
     what = "targets" if settings.target == "word" else "sentences"
-    if min(good.tokens, bad.tokens) == 0:
-        return f"no token begins in one of the {what}"
-    if good.tokens == good.missing or bad.tokens == bad.missing:
-        return f"the model gives no log-probability for one of the {what}"
-    if settings.single_piece_only and max(good.tokens, bad.tokens) > 1:
-        return "a target has several tokens"
-    return None
+    reasons = {
+        f"no token begins in one of the {what}": tokens == 0,
+        f"the model gives no log-probability for one of the {what}": tokens == missing,
+        "a target has several tokens": (tokens > 1) & settings.single_piece_only,
+    }
+    return np.select([applies.any(axis=1) for applies in reasons.values()], list(reasons), "")
 
 
 def _unjudged(pair: Pair, why: str, counts: _Counts) -> Outcome:

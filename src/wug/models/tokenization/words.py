@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise, repeat
+from itertools import islice, pairwise, repeat
 from pathlib import Path
 
 import numpy as np
@@ -111,13 +111,12 @@ class SpacedWords:
 
     def read(self, texts: Sequence[str]) -> tuple[list[int], TokenizedTexts]:
         """The indices of such texts, and these texts; others need `to_word_ids`."""
-        split_texts = [text.split(" ") for text in texts]
-        lengths = np.fromiter(map(len, split_texts), np.int64, len(split_texts))
-        total = int(lengths.sum())
-        ids = np.fromiter(map(self._index.get, chain.from_iterable(split_texts), repeat(-1)), np.int64, total)
+        lengths = np.fromiter(map(str.count, texts, repeat(" ")), np.int64, len(texts)) + 1
+        words = " ".join(texts).split(" ")
+        ids = np.fromiter(map(self._index.get, words, repeat(-1)), np.int64, int(lengths.sum()))
         first = np.cumsum(lengths) - lengths
-        is_other = np.zeros(len(split_texts), bool)
-        is_other[np.repeat(np.arange(len(split_texts)), lengths)[ids < 0]] = True
+        is_other = np.zeros(len(texts), bool)
+        is_other[np.repeat(np.arange(len(texts)), lengths)[ids < 0]] = True
         if is_other.any():
             ids, lengths = ids[np.repeat(~is_other, lengths)], lengths[~is_other]
             first = np.cumsum(lengths) - lengths

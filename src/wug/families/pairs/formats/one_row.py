@@ -132,7 +132,7 @@ def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.stri
         for number, both in enumerate(columns):
             if number and not any(tables.plain(record.fields.get(column)) for column in both):
                 continue
-            good, bad = (tables.text_of(record, column, problems) for column in both)
+            good, bad = tables.text_of(record, both[0], problems), tables.text_of(record, both[1], problems)
             if good is not None and bad is not None:
                 yield RowPair(clean(good), clean(bad))
 
