@@ -1,4 +1,4 @@
-"""Answers from a file: a value that is not a log-probability is refused with its line; parts of characters have places."""
+"""Outputs from a file: a value that is not a log-probability is refused with its line, parts of characters are placed."""
 
 from __future__ import annotations
 
