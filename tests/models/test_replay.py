@@ -1,4 +1,4 @@
-"""Outputs from a file: a value that is not a log-probability is refused with its line, parts of characters are placed."""
+"""Outputs from a file: refusals with the line of a wrong value, and the offsets of parts of characters."""
 
 from __future__ import annotations
 
