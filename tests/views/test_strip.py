@@ -11,7 +11,7 @@ def test_dots_run_from_the_least_margin_to_the_greatest_with_0_between() -> None
     assert found is not None
     assert [dot.x for dot in found.dots] == [STRIP_EDGE_PX, STRIP_WIDTH_PX - STRIP_EDGE_PX]
     assert found.zero == STRIP_EDGE_PX + (STRIP_WIDTH_PX - 2 * STRIP_EDGE_PX) / 4
-    assert (found.least, found.most) == ("−1.00", "3.00")
+    assert (found.low, found.high) == ("−1.00", "3.00")
     assert found.dots[0].text == "item a: −1.00 bits, fails"
 
 

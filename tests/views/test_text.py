@@ -51,7 +51,7 @@ def test_a_word_has_its_number_behind_it_and_shaded_words_are_apart() -> None:
 def test_the_cells_of_a_table_stand_below_each_other_however_wide_their_letters_are() -> None:
     rows = (
         TablePartRow((TableCell("plural"), TableCell("来了"), TableCell("."))),
-        TablePartRow((TableCell("x"), TableCell("y", under="Σ 3.1"), TableCell(""))),
+        TablePartRow((TableCell("x"), TableCell("y", line_below="Σ 3.1"), TableCell(""))),
     )
     assert list(part_lines(TablePart("t", "", HEADS, (("", rows),)))) == [
         "condition  verb      end",

@@ -40,7 +40,7 @@ class SampledGroup:
     """Items that match, as in `12 of 40 wrong`."""
     total: int
     items: tuple[tuple[OutcomeRow, ItemView], ...]
-    left: int
+    remainder: int
     """Items of the group that are left out."""
 
 
@@ -89,7 +89,7 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
         group = sample.group(example)
         word = str(example.value).lower()
         sizes[group] += len(positions) * (example.value is not None)
-        counts[group] += len(positions) * (word == sample.counted)
+        counts[group] += len(positions) * (word == sample.counted_value)
         if sample.value is None or word == sample.value:
             candidates += zip(positions, repeat(group))
     candidates.sort()
@@ -110,7 +110,7 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
                 (row, items.show(row, judgements))
                 for row, judgements in zip(sampled_rows[name], rows.same_items(sampled_rows[name]), strict=True)
             ),
-            left=candidate_counts[name] - len(sampled_rows[name]),
+            remainder=candidate_counts[name] - len(sampled_rows[name]),
         )
         for name in order
     ]

@@ -309,6 +309,6 @@ def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> ItemView:
     failed_metrics = [judgement.outcome.metric for judgement in judgements if judgement.outcome.value is False]
     facts = {**row.outcome.groups, **row.outcome.detail}
     return ItemView(
-        failed=tuple(metric for metric in failed_metrics if metric != row.outcome.metric),
+        failed_metrics=tuple(metric for metric in failed_metrics if metric != row.outcome.metric),
         parts=(FactsPart(facts),) if facts else (),
     )

@@ -108,8 +108,8 @@ class TableCell(NamedTuple):
 
     text: str = ""
     """Its text; with `pieces`, the text if there are none."""
-    under: str = ""
-    small: str = ""
+    line_below: str = ""
+    remark: str = ""
     estimate: FormattedEstimate | None = None
     pieces: Pieces | None = None
     mark: str = "del"
@@ -131,7 +131,7 @@ class TableColumn(NamedTuple):
     """The heading of a column."""
 
     name: str
-    small: str = ""
+    remark: str = ""
     numeric: bool = False
     marked: bool = False
     """Whether it is highlighted, as regions that a prediction compares."""
@@ -253,7 +253,7 @@ class TreeNode(NamedTuple):
     answer: Pieces
     state: Literal["", "first", "later"] = ""
     """`first` if it is wrong and everything below is right, `later` if something below is wrong, too."""
-    right: Pieces = ()
+    correction: Pieces = ()
     """The correct output, if the output is wrong."""
 
 
@@ -296,7 +296,7 @@ class ItemView(NamedTuple):
     sentence: str = ""
     """The sentence that identifies it."""
     chips: tuple[str, ...] = ()
-    failed: tuple[str, ...] = ()
+    failed_metrics: tuple[str, ...] = ()
     """Other metrics that fail on it."""
     parts: tuple[ViewPart, ...] = ()
     sentences: tuple[str, ...] = ()
@@ -311,7 +311,7 @@ class ItemSample:
     metric: str
     value: str | None = "false"
     """Value of the items that are shown; None for all."""
-    counted: str = "false"
+    counted_value: str = "false"
     """Value of the items that headings count: `12 of 40 wrong`."""
     verb: str = "fail"
     group: Callable[[Outcome], str] = lambda outcome: ""

@@ -85,8 +85,8 @@ class Strip(NamedTuple):
     dots: tuple[StripDot, ...]
     zero: float
     height: float
-    least: str
-    most: str
+    low: str
+    high: str
 
 
 def strip(margins: Sequence[ItemMargin], unit: str = "bits") -> Strip | None:

@@ -129,7 +129,7 @@ def _table(table: TablePart) -> Iterator[str]:
 def _cell(cell: TableCell) -> str:
     text = pieces_text(cell.pieces, cell.mark) if cell.pieces else _on_one_line(cell.text)
     estimate_text = "" if cell.estimate is None else f"{cell.estimate.text} {cell.estimate.interval}"
-    return "  ".join(filter(None, (text, estimate_text, cell.under, _on_one_line(cell.small))))
+    return "  ".join(filter(None, (text, estimate_text, cell.line_below, _on_one_line(cell.remark))))
 
 
 def _tree(tree: TreePart) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _tree(tree: TreePart) -> Iterator[str]:
     for node in tree.nodes:
         depth += 1 if node.down else -node.up
         state = {"": "", "first": "first wrong here", "later": "wrong"}[node.state]
-        correction = f"right: {pieces_text(node.right, 'ins')}" if node.state else ""
+        correction = f"right: {pieces_text(node.correction, 'ins')}" if node.state else ""
         parts = (_on_one_line(node.function), pieces_text(node.answer, "del"), state, correction)
         yield "  " * max(0, depth - 1) + "  ".join(filter(None, parts))
     if tree.cut:
@@ -182,7 +182,7 @@ def failing_items(result: Result) -> Iterator[FailingItem]:
     for name, item_rows, judgements in _with_judgements(failing_rows, rows):
         distinct_items: list[tuple[ItemView, list[str]]] = []
         for row in item_rows:
-            item = items.show(row, judgements)._replace(failed=())
+            item = items.show(row, judgements)._replace(failed_metrics=())
             metrics = next((metrics for previous_item, metrics in distinct_items if previous_item == item), None)
             if metrics is None:
                 distinct_items.append((item, metrics := []))

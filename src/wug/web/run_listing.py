@@ -33,8 +33,8 @@ class RunEntry(NamedTuple):
     """Progress of an unfinished run, or why it failed; empty for a complete one."""
     fingerprint: str
     """Changes with anything that the entry shows."""
-    tested: str = ""
-    """Its suites."""
+    suites: str = ""
+    """Names of its suites."""
     headline: str = ""
     """The value of a single suite, or the range of several."""
     sweep: tuple[int, ...] = ()

@@ -128,7 +128,7 @@ def test_the_table_of_types_has_headings_titles_and_what_kinds_come_to(result: R
     ]
     [row] = found.groups[1][1]
     head, n, first, *_ = row.cells
-    assert (head.text, head.small, n.text) == (
+    assert (head.text, head.remark, n.text) == (
         "subj_to_obj_common",
         "a common noun seen as subject becomes an object",
         "2",

@@ -434,7 +434,7 @@ def test_a_result_without_anything_still_has_its_section() -> None:
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     lines = [f"copy A{n} B{n}" for n in range(1, 13)] + [f"echo A{n} B{n}" for n in range(1, 3)]
     result = plain(tmp_path, dict.fromkeys(lines, "Z1"), lines)
-    assert [(batch.name, len(batch.items), batch.left) for batch in sampled(result, room=5)] == [
+    assert [(batch.name, len(batch.items), batch.remainder) for batch in sampled(result, room=5)] == [
         ("copy", 3, 9),
         ("echo", 2, 0),
     ]

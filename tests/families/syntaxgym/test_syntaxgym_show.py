@@ -217,7 +217,12 @@ def test_a_prediction_s_row_marks_its_own_regions_and_the_row_of_all_those_of_al
 
 def test_a_row_of_a_prediction_has_its_margin_and_both_sides_of_its_comparisons() -> None:
     item = shown(suite_result(), "2", "prediction_0")
-    assert (item.note, item.fails, item.failed, item.sentence) == ("margin −2.00 bits", True, (), "The wugs swim gleep")
+    assert (item.note, item.fails, item.failed_metrics, item.sentence) == (
+        "margin −2.00 bits",
+        True,
+        (),
+        "The wugs swim gleep",
+    )
     [verdicts] = [one for one in item.parts if isinstance(one, StatementsPart)]
     assert [(row.holds, row.text, row.code) for row in verdicts.rows] == [(False, "4.00 ≥ 2.00", FORMULAS[0])]
 
@@ -228,31 +233,31 @@ def test_a_side_that_is_infinite_says_so() -> None:
 
 
 def test_the_row_of_all_predictions_names_those_that_fail() -> None:
-    assert shown(suite_result(), "1", "all_predictions").failed == ()
-    assert shown(suite_result(), "2", "all_predictions").failed == ("prediction_0",)
-    assert shown(suite_result(), "3", "all_predictions").failed == ("prediction_1",)
+    assert shown(suite_result(), "1", "all_predictions").failed_metrics == ()
+    assert shown(suite_result(), "2", "all_predictions").failed_metrics == ("prediction_0",)
+    assert shown(suite_result(), "3", "all_predictions").failed_metrics == ("prediction_1",)
 
 
 def test_tokens_are_shaded_by_their_bits_and_a_region_of_several_has_its_value() -> None:
     # Two bits to a shade: 5 bits are in the third, 2.5 in the second; a token without any has none.
     found = table(shown(suite_result(), "1", "all_predictions"))
     assert [column.name for column in found.columns] == ["", "1", "2", "3"]
-    assert [column.small for column in found.columns] == ["", "subject", "verb", ""]
+    assert [column.remark for column in found.columns] == ["", "subject", "verb", ""]
     (_, (first, second)) = found.groups[0]
     wugs = (
         Piece("The", value="–", shade="sx"),
         Piece("w", value="5.0", shade="s2"),
         Piece("ugs", value="2.5", shade="s1"),
     )
-    assert first.cells[:2] == (TableCell("match"), TableCell(pieces=wugs, under="Σ 7.5"))
+    assert first.cells[:2] == (TableCell("match"), TableCell(pieces=wugs, line_below="Σ 7.5"))
     assert second.cells[2] == TableCell(pieces=(Piece("swims", value="8.0", shade="s4"),))
-    assert first.cells[3] == TableCell(pieces=(Piece("gleep", value="20.0", shade="s9"),), small="unknown: gleep")
+    assert first.cells[3] == TableCell(pieces=(Piece("gleep", value="20.0", shade="s9"),), remark="unknown: gleep")
 
 
 def test_another_metric_is_named_under_a_region() -> None:
     result = suite_result()
     mean = replace(result, meta={**result.meta, "metric": "mean"})
-    assert table(shown(mean, "1", "all_predictions")).groups[0][1][0].cells[1].under == "mean 7.5"
+    assert table(shown(mean, "1", "all_predictions")).groups[0][1][0].cells[1].line_below == "mean 7.5"
 
 
 def test_a_region_that_a_condition_lacks_leaves_its_cell_empty() -> None:

@@ -258,7 +258,7 @@ def test_a_row_of_the_list_has_suites_headline_and_duration_and_a_sweep_is_one_r
     ]
     tied = {8: ("all 60 pairs tied: the accuracy is not measurable",)}
     page = run_page(runs, results, RunQuery(), {7: "seeds"}, tied)
-    assert [(one.model, one.tested, one.headline) for one in page.entries] == [
+    assert [(one.model, one.suites, one.headline) for one in page.entries] == [
         ("tied", "a", "not measurable"),
         ("seeds (2 models)", "a", "30.0–50.0%"),
         ("y", "a", "40.0%"),

@@ -59,8 +59,8 @@ def answered(client: TestClient, texts: list[str], models: list[str]) -> str:
 def test_totals_differences_and_the_first_difference() -> None:
     shown = score_panel("m", [scored("the boy swims", 1, 2, 3), scored("the boy swim", 1, 2, 6.5)])
     first, second = shown.lines
-    assert (first.total, first.mean, first.change, first.least) == ("6.0", "2.0", "", True)
-    assert (second.total, second.change, second.least) == ("9.5", "+3.5", False)
+    assert (first.total, first.mean, first.change, first.is_least) == ("6.0", "2.0", "", True)
+    assert (second.total, second.change, second.is_least) == ("9.5", "+3.5", False)
     assert [piece.differs for piece in second.pieces] == [False, False, True]
     assert [(piece.text, piece.bits, piece.shade) for piece in first.pieces] == [
         ("the", "1.0", "s0"), ("boy", "2.0", "s1"), ("swims", "3.0", "s1"),
@@ -84,7 +84,7 @@ def test_the_same_sentence_twice_differs_nowhere() -> None:
     shown = score_panel("m", [one, one])
     assert first_difference([one.tokens, one.tokens]) is None
     assert shown.verdict == "All sentences are equally surprising."
-    assert not any(line.least for line in shown.lines)
+    assert not any(line.is_least for line in shown.lines)
 
 
 def test_a_sentence_that_goes_on_differs_where_the_other_ends() -> None:

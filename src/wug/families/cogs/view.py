@@ -112,7 +112,7 @@ def type_table(result: Result, types: Mapping[str, LineType]) -> page.TablePart 
     totals = {**TOTALS, "macro=types": "mean of the types"}
     groups: dict[str, list[page.TablePartRow]] = {}
     for name, kind in types.items():
-        head = page.TableCell(name, small=kind.title, about=Filter(PRIMARY, value="false", group=("type", name)))
+        head = page.TableCell(name, remark=kind.title, about=Filter(PRIMARY, value="false", group=("type", name)))
         heading = ": ".join(part for part in (kind.kind.capitalize(), kind.section) if part)
         groups.setdefault(heading, []).append(_row(head, cells.get(f"type={name}", {}), columns))
     first = tuple(_row(page.TableCell(name), cells[group], columns) for group, name in totals.items() if group in cells)
@@ -259,7 +259,7 @@ def broken_rules(outcomes: Sequence[Outcome]) -> page.TablePart | None:
         return None
     readings = {UNREADABLE: "a form is built of predicates with arguments in brackets", **RULES}
     rows = tuple(
-        page.TablePartRow((page.TableCell(rule, small=readings.get(rule, "")), page.TableCell(f"{n:,}")))
+        page.TablePartRow((page.TableCell(rule, remark=readings.get(rule, "")), page.TableCell(f"{n:,}")))
         for rule, n in counts.most_common()
     )
     title = "Rules of well-formedness that predictions break"

@@ -117,7 +117,7 @@ def _forms(detail: Mapping[str, Any]) -> page.TablePart:
     for index in sorted(range(len(scores)), key=lambda index: -scores[index]):
         expected = index == target
         cells = [
-            page.TableCell(str(detail["forms"][index]), small=label if expected else ""),
+            page.TableCell(str(detail["forms"][index]), remark=label if expected else ""),
             page.TableCell(spaced_name(str(types[index]))),
             page.TableCell(estimate=_bar(percent(shares[index]), shares[index])),
             page.TableCell(number(scores[index])),

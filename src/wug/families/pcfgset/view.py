@@ -55,7 +55,7 @@ def _view(result: Result) -> tuple[Callable[[Result, Rows], Iterator[page.ViewPa
         unlike = samples("Answers that differ", CONSISTENCY, "differ", "function")
         return synonym_parts, page.ItemsView(CONSISTENCY, synonym_item, (unlike,), size=20, texts=SOURCES)
     if RULED in declared:
-        answered = replace(samples("Answers", RULED, RULES, "pair"), value=None, counted="true")
+        answered = replace(samples("Answers", RULED, RULES, "pair"), value=None, counted_value="true")
         return exception_parts, page.ItemsView(RULED, exception, (answered,), size=20, texts=SOURCES)
     wrong = samples("Wrong answers", ACCURACY, "wrong", "function")
     return plain_parts, page.ItemsView(ACCURACY, answer, (wrong,), size=20, texts=SOURCES)

@@ -238,7 +238,7 @@ def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[O
         )
         if judgement is not None and sibling.model != view.result.model:
             item = view.items.show(judgement, judgements)
-            failures = ", ".join(metric_label(metric, view.result.kind) for metric in item.failed)
+            failures = ", ".join(metric_label(metric, view.result.kind) for metric in item.failed_metrics)
             note = " · ".join(filter(None, (item.note, failures and f"fails {failures}")))
             url = f"/result/{sibling.id}/outcome/{judgement.position}"
             yield OtherOutcome(names[sibling.model], sibling.model, url, judgement.outcome.value, note)

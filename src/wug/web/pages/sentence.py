@@ -110,7 +110,7 @@ class ScoredSentence(NamedTuple):
     """Bits per token."""
     change: str = ""
     """Difference from the first sentence in bits; empty for the first."""
-    least: bool = False
+    is_least: bool = False
     """Whether it is the least surprising of several."""
     unscored: int = 0
     """Tokens without a probability."""
@@ -135,7 +135,7 @@ class ModelPanel(NamedTuple):
     ended: bool = True
     error: str = ""
     verdict: str = ""
-    aligned: tuple[AlignedTokens, ...] = ()
+    token_pairs: tuple[AlignedTokens, ...] = ()
     """The tokens of two sentences above each other; empty for another number of sentences."""
 
 
@@ -284,13 +284,13 @@ def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
             if (scored_tokens := [t for t in sentence.tokens if t.logprob is not None])
             else "–",
             change="" if index == 0 else _signed(total - totals[0]),
-            least=total == lowest,
+            is_least=total == lowest,
             unscored=len(sentence.tokens) - len(scored_tokens),
         )
         for index, (sentence, total) in enumerate(zip(scored, totals, strict=True))
     )
     token_rows = tuple(align(*scored)) if len(scored) == 2 else ()
-    return ModelPanel(model, lines, verdict=_verdict(totals), aligned=token_rows)
+    return ModelPanel(model, lines, verdict=_verdict(totals), token_pairs=token_rows)
 
 
 def first_difference(sentences: Sequence[Sequence[Token]]) -> int | None:

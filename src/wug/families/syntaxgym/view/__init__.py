@@ -202,7 +202,7 @@ def item(
         note=str(outcome.detail.get("why") or "") if margin is None else f"margin {bits(margin)} bits",
         fails=outcome.value is False,
         sentence=_text(next(iter(sentences.values()), ())),
-        failed=() if prediction else tuple(metric for metric in failed if prediction_of(metric)),
+        failed_metrics=() if prediction else tuple(metric for metric in failed if prediction_of(metric)),
         parts=tuple(part for part in parts if part is not None),
         sentences=tuple(dict.fromkeys(filter(None, map(_text, sentences.values())))),
     )
@@ -213,7 +213,7 @@ def _table(name: str, sentences: Conditions, result: Result, marked: Collection[
         return None
     names = by_region.names_of(result, [sentences])
     sign = "Σ" if (region_metric := by_region.metric_of(result)) == "sum" else region_metric
-    columns = (page.TableColumn(str(number), small=name, marked=number in marked) for number, name in names.items())
+    columns = (page.TableColumn(str(number), remark=name, marked=number in marked) for number, name in names.items())
     rows = []
     for condition, regions in sentences.items():
         cells = {region.number: _cell(region, sign) for region in regions}
@@ -227,8 +227,8 @@ def _cell(region: ShownRegion, sign: str) -> page.TableCell:
     several = len(tokens) > 1 and region.value is not None
     return page.TableCell(
         pieces=_pieces(tokens, region.content),
-        under=f"{sign} {tenths(region.value)}" if several else "",
-        small=f"unknown: {', '.join(region.unknown)}" if region.unknown else "",
+        line_below=f"{sign} {tenths(region.value)}" if several else "",
+        remark=f"unknown: {', '.join(region.unknown)}" if region.unknown else "",
     )
 
 
