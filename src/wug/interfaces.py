@@ -154,7 +154,7 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Family(Declaration):
-    """A type of test, as its package in `families/` declares it, with modules such as `view`, `commands` and `editor`."""
+    """A type of test, as its package in `families/` declares it. The package may have modules `view` and `editor`."""
 
     REQUIRED: ClassVar = ("OPTIONS", "recognises", "read", "check")
     OPTIONS: Sequence[Option] = ()

@@ -25,7 +25,7 @@ from typing import Any
 from wug import registry
 from wug.errors import WugError
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import builtin_suites, check_file, family_of, identify_model, model_spec, open_model
+from wug.evaluation.opening import builtin_suites, check_file, identify_model, model_spec, open_model, recognised_family
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
 from wug.files import head
@@ -108,7 +108,8 @@ def check_family(
     """
     declared = registry.family(family)
     _check_interface(declared)
-    _require(family_of(example) == family, f"{family}: {example} is read as {family_of(example)}")
+    recognised = recognised_family(example).name
+    _require(recognised == family, f"{family}: {example} is read as {recognised}")
     for other in builtin_suites().values():
         if other.parent.name != family:
             _require(

@@ -16,7 +16,7 @@ import pytest
 from case_selection import cases
 from command_line import wug
 from wug import registry
-from wug.evaluation.opening import builtin_suites, check_file, family_of, open_suites, suite_paths
+from wug.evaluation.opening import builtin_suites, check_file, open_suites, recognised_family, suite_paths
 from wug.families.cogs.make import Sizes, make
 from wug.families.pcfgset.language import meaning, pairs
 from wug.families.pcfgset.make import corpus
@@ -89,7 +89,7 @@ def test_a_suite_is_read_with_all_its_items_and_unchanged(name: str) -> None:
 @each
 def test_the_check_finds_nothing_and_the_family_is_recognised(name: str) -> None:
     (path,) = suite_paths(name)
-    assert family_of(path) == SUITES[name][0]
+    assert recognised_family(path).name == SUITES[name][0]
     assert check_file(path) == []
 
 

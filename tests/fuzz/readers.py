@@ -218,12 +218,10 @@ def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, k
 
 
 def _converted(name: str, folder: Path) -> None:
-    from wug import registry
-    from wug.evaluation.opening import family_of
+    from wug.evaluation.opening import recognised_family
 
-    module: Any = registry.find("families", family_of(folder / name))
-    if "convert" in vars(module):
-        module.convert(folder / name, folder / "converted.tsv", {})
+    if convert := recognised_family(folder / name).convert:
+        convert(folder / name, folder / "converted.tsv", {})
 
 
 def _rows(rows: Any) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from wug import registry
 from wug.cli import _common as common
 from wug.errors import InputError, WugError
 from wug.families.commands import FORCE, PATH
@@ -25,13 +24,13 @@ def command(source: Path, target: Path, kind: str | None, suite_options: dict[st
     \b
     wug convert suite.json suite.csv
     """
-    from wug.evaluation.opening import family_of, find_suites
+    from wug.evaluation.opening import find_suites, recognised_family
 
     locations = find_suites(str(source), kind, suite_options).places
     if len(locations) > 1:
         raise InputError(f"has {len(locations)} suites: convert them one at a time", file=source)
     path = locations[0].path
-    family = registry.family(family_of(path, kind or locations[0].family or None, suite_options))
+    family = recognised_family(path, kind or locations[0].family or None, suite_options)
     if family.convert is None:
         raise WugError(f"{family.name} has no other format to convert to")
     if not target.parent.is_dir():

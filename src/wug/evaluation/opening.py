@@ -22,7 +22,7 @@ from wug.evaluation.folders import DATA_SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
 from wug.files import existing, head, read_object, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
-from wug.interfaces import Suite
+from wug.interfaces import Family, Suite
 from wug.models import ModelSpec, WatchedModel, adopt, backend_for, parse
 from wug.options import names, refuse_unknown
 from wug.problems import Problem
@@ -95,14 +95,14 @@ def open_suites(
     chosen_options = options or {}
     resolved = [find_suites(text, family, chosen_options) for text in ([texts] if isinstance(texts, str) else texts)]
     places = [place for resolution in resolved for place in resolution.places]
-    families = [family_of(place.path, family or _known_family(place), chosen_options) for place in places]
+    families = [recognised_family(place.path, family or _known_family(place), chosen_options) for place in places]
     refuse_unknown_options(places, family, chosen_options)
     for resolution in resolved:
         _warn_unread(resolution)
     suites: list[tuple[Suite, data.Place]] = []
-    for place, name in zip(places, families, strict=True):
-        _require_rules(defaults or {}, name, place)
-        read = read_place(replace(place, options={**place.options, **(defaults or {})}), name, chosen_options)
+    for place, reader in zip(places, families, strict=True):
+        _require_rules(defaults or {}, reader, place)
+        read = read_place(replace(place, options={**place.options, **(defaults or {})}), reader, chosen_options)
         for file, items in counts(place, read).items():
             log.info("%s: %s", file, plural(items, "item"))
         suites += ((suite, place) for suite in read)
@@ -114,11 +114,10 @@ def open_suites(
     ]
 
 
-def _require_rules(defaults: Mapping[str, str], family: str, place: data.Place) -> None:
+def _require_rules(defaults: Mapping[str, str], family: Family, place: data.Place) -> None:
     """InputError for a family without the first option of a protocol."""
-    known_options = names(registry.family(family).OPTIONS)
-    if defaults and next(iter(defaults)) not in known_options:
-        raise InputError(f"the protocol has no rules for suites of the family {family}", file=place.path)
+    if defaults and next(iter(defaults)) not in names(family.OPTIONS):
+        raise InputError(f"the protocol has no rules for suites of the family {family.name}", file=place.path)
 
 
 def _known_family(place: data.Place) -> str | None:
@@ -126,11 +125,10 @@ def _known_family(place: data.Place) -> str | None:
     return place.family if place.family in registry.names("families") else None
 
 
-def read_place(place: data.Place, family: str, options: Mapping[str, str]) -> list[Suite]:
+def read_place(place: data.Place, family: Family, options: Mapping[str, str]) -> list[Suite]:
     """Read the suites of a file or folder with those options that its family has."""
-    reader, chosen_options = registry.family(family), {**place.options, **options}
-    known_options = names(reader.OPTIONS)
-    return reader.read(place.path, {name: chosen_options[name] for name in known_options if name in chosen_options})
+    chosen_options, known_options = {**place.options, **options}, names(family.OPTIONS)
+    return family.read(place.path, {name: chosen_options[name] for name in known_options if name in chosen_options})
 
 
 def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
@@ -225,27 +223,27 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
         yield f"the published set {data.find(text).name}", f'"$(wug data path {text})"'
 
 
-def family_of(path: Path, family: str | None = None, options: Collection[str] = ()) -> str:
+def recognised_family(path: Path, family: str | None = None, options: Collection[str] = ()) -> Family:
     """The family of a file or folder, by its content, or else by options that only one family has."""
     if family is not None:
-        return registry.family(family).name
+        return registry.family(family)
     start, families = head(path), registry.families()
     for reader in families:
         if reader.recognises(path, start):
-            return reader.name
+            return reader
     for reader in families:
         if set(reader.TRAITS.identifying_options) & set(options):
-            return reader.name
+            return reader
     for reader in families:
         if path.name.lower().removesuffix(".gz").endswith(reader.TRAITS.fallback_suffixes):
-            return reader.name  # its reader reports what the file lacks
+            return reader  # it reports what the file lacks
     raise not_recognised(path)
 
 
 def check_file(path: Path, family: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
     """Every error and warning about a file, as read with these options."""
     chosen_options = options or {}
-    reader = registry.family(family_of(path, family, chosen_options))
+    reader = recognised_family(path, family, chosen_options)
     refuse_unknown(chosen_options, names(reader.OPTIONS), reader.name)
     takes_options = len(signature(reader.check).parameters) > 1
     if chosen_options and not takes_options:
@@ -273,18 +271,18 @@ def check_place(place: data.Place, family: str | None, options: Mapping[str, str
     """Check a file or folder; without errors, also read it and count its items."""
     chosen_options = {**place.options, **options}
     try:
-        family = family_of(place.path, family or _known_family(place), chosen_options)
-        known_options = names(registry.family(family).OPTIONS)
+        reader = recognised_family(place.path, family or _known_family(place), chosen_options)
+        known_options = names(reader.OPTIONS)
         own_options = {name: value for name, value in chosen_options.items() if name in known_options}
-        problems = check_file(place.path, family, own_options)
+        problems = check_file(place.path, reader.name, own_options)
         if any(problem.level == "error" for problem in problems):
             return CheckReport(problems)
-        suites = read_place(place, family, options)
+        suites = read_place(place, reader, options)
     except SuiteError as error:
         return CheckReport(error.problems)
     except InputError as error:
         return CheckReport([Problem("error", "" if error.file is None else error.place or "", error.message)])
-    meaning = [line for suite in suites for line in registry.family(family).read_back(suite)]
+    meaning = [line for suite in suites for line in reader.read_back(suite)]
     items_by_file = counts(place, suites)
     within = {file.removeprefix(f"{place.path}/"): items for file, items in items_by_file.items()}
     return CheckReport(problems, within, meaning)
@@ -295,8 +293,8 @@ def refuse_unknown_options(places: Iterable[data.Place], family: str | None, opt
     options_by_family: dict[str, list[str]] = {}
     for place in places:
         with suppress(InputError):  # a file of no family, reported when it is read
-            name = family_of(place.path, family or _known_family(place), options)
-            options_by_family[name] = names(registry.family(name).OPTIONS)
+            reader = recognised_family(place.path, family or _known_family(place), options)
+            options_by_family[reader.name] = names(reader.OPTIONS)
     if options_by_family:
         refuse_unknown(options, dict.fromkeys(chain(*options_by_family.values())), ", ".join(sorted(options_by_family)))
 

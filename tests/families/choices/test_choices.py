@@ -14,7 +14,7 @@ from command_line import wug
 from fake_models import FakeScorer, word_scores
 from wug.errors import InputError, SuiteError
 from wug.evaluation.evaluate import build_result
-from wug.evaluation.opening import check_file, family_of, open_suites
+from wug.evaluation.opening import check_file, open_suites, recognised_family
 from wug.families import choices
 from wug.families.choices.items import Candidate
 from wug.families.choices.suite import ChoicesSuite
@@ -169,7 +169,7 @@ BOXES: dict[str, Any] = {
 
 def test_ewok_asks_of_each_target_in_which_context_it_is_more_probable(tmp_path: Path) -> None:
     path = jsonl(tmp_path, EWOK)
-    assert family_of(path) == "choices"
+    assert recognised_family(path).name == "choices"
     suite = only(choices.read(path, {}))
     first, second = suite.items
     assert [one.text for one in first.candidates] == [
