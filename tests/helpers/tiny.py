@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,20 @@ def sentences(count: int, seed: int = 0) -> list[str]:
     return made
 
 
-def largest_difference(one: Any, other: Any, count: int) -> float:
-    """Between the log-probabilities of sentences by two models, in nats."""
-    requests = [Request(text) for text in sentences(count)]
-    both = zip(one.score(requests), other.score(requests), strict=True)
-    return float(max(abs(a.logprob() - b.logprob()) for a, b in both))
+def assert_close_in_half_precision(load: Callable[..., Any], folder: Path) -> None:
+    """In bfloat16, which is in its options, a model gives sentences almost the same log-probabilities, in nats."""
+    half, full = load(folder, dtype="bfloat16"), load(folder)
+    assert half.options["dtype"] == "bfloat16"
+    requests = [Request(text) for text in sentences(10)]
+    both = zip(half.score(requests), full.score(requests), strict=True)
+    assert max(abs(a.logprob() - b.logprob()) for a, b in both) < 3
+
+
+def assert_in_order(model: Any) -> None:
+    """The outputs have the order of the requests."""
+    texts = sentences(50, seed=4)
+    random.Random(1).shuffle(texts)
+    assert [scored.text for scored in model.score([Request(text) for text in texts])] == texts
 
 
 def byte_level_tokenizer(*, bos: bool = True, vocabulary: int = 400) -> Any:

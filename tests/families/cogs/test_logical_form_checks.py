@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wug.families.cogs.logical_form import RULES, Dialect, is_well_formed, parse, violations
+from wug.families.cogs.logical_form.parse import LogicalForm
 
 
 def rules(text: str, dialect: Dialect = "cogs") -> set[str]:
@@ -30,96 +31,107 @@ def test_a_form_like_the_published_ones_has_nothing_wrong(text: str) -> None:
     assert violations(parse(text, "cogs")) == []
 
 
+def form_that_breaks(rule: str, text: str, message: str, *, level: str) -> LogicalForm:
+    """The parsed form, whose first violation of the rule has this message and level."""
+    form = parse(text, "cogs")
+    first = next(violation for violation in violations(form) if violation.rule == rule)
+    assert message in str(first)
+    assert first.level == level
+    return form
+
+
+UNDERIVABLE = {
+    "role": {
+        "eat . patient ( x _ 1 , Emma )": "`patient` in `eat . patient ( x _ 1 , Emma )` is not a role",
+        "cat . nmod . under ( x _ 1 , x _ 2 )": "`nmod . under` in",
+        "cat . nmod ( x _ 1 , x _ 2 )": "`nmod` in",
+        "a . b . c . d ( x _ 1 , x _ 2 )": "`b . c . d` in",
+    },
+    "arity": {
+        "cat ( x _ 1 , x _ 2 )": "has 2 arguments, not 1",
+        "eat . agent ( x _ 1 )": "has 1 argument, not 2",
+    },
+    "zero-padded": {
+        "cat ( x _ 01 )": "the index of `x _ 01` in `cat ( x _ 01 )` has a leading zero",
+        "cat ( x _ 00 )": "leading zero",
+    },
+    "argument": {
+        "cat ( a )": "`a` is not allowed there in `cat ( a )`",
+        "cat ( Emma )": "`Emma` is not allowed there",
+        "see . agent ( Emma , x _ 1 )": "`Emma` is not allowed there",
+        "see . ccomp ( x _ 1 , Emma )": "`Emma` is not allowed there",
+        "see . theme ( x _ 1 , ? )": "`?` is not allowed there",
+    },
+    "word": {
+        "Cat ( x _ 1 )": "`Cat` in `Cat ( x _ 1 )` is not a lower-case word",
+        "c ( x _ 1 )": "is not a lower-case word",
+        "MARIE": "`MARIE` is not a proper name",
+    },
+    "prefix": {
+        "cat ( x _ 1 ) ; nap . agent ( x _ 2 , x _ 1 )": "is before `;`, where only nouns with an iota",
+        "* cat ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )": "has an iota, but is after the last `;`",
+    },
+    "lambda": {
+        "LAMBDA a . shark ( b )": "`LAMBDA a . shark ( b )` is not the form of a noun or a verb",
+        "LAMBDA a . LAMBDA b . LAMBDA e . see . agent ( e , b ) AND eat . theme ( e , a )": "not the form of a noun",
+        "LAMBDA a . shark ( a ) AND shark ( a )": "not the form of a noun",
+        "LAMBDA e . LAMBDA a . crawl . agent ( e , a )": "not the form of a noun",
+        "LAMBDA a . LAMBDA e . see . agent ( x _ 0 , a )": "not the form of a noun",
+    },
+}
+"""Forms that no derivation gives, by the rule that they break, with a part of its message."""
+
+
 @pytest.mark.parametrize(
     ("text", "rule", "message"),
-    [
-        ("eat . patient ( x _ 1 , Emma )", "role", "`patient` in `eat . patient ( x _ 1 , Emma )` is not a role"),
-        ("cat . nmod . under ( x _ 1 , x _ 2 )", "role", "`nmod . under` in"),
-        ("cat . nmod ( x _ 1 , x _ 2 )", "role", "`nmod` in"),
-        ("a . b . c . d ( x _ 1 , x _ 2 )", "role", "`b . c . d` in"),
-        ("cat ( x _ 1 , x _ 2 )", "arity", "has 2 arguments, not 1"),
-        ("eat . agent ( x _ 1 )", "arity", "has 1 argument, not 2"),
-        ("cat ( x _ 01 )", "zero-padded", "the index of `x _ 01` in `cat ( x _ 01 )` has a leading zero"),
-        ("cat ( x _ 00 )", "zero-padded", "leading zero"),
-        ("cat ( a )", "argument", "`a` is not allowed there in `cat ( a )`"),
-        ("cat ( Emma )", "argument", "`Emma` is not allowed there"),
-        ("see . agent ( Emma , x _ 1 )", "argument", "`Emma` is not allowed there"),
-        ("see . ccomp ( x _ 1 , Emma )", "argument", "`Emma` is not allowed there"),
-        ("see . theme ( x _ 1 , ? )", "argument", "`?` is not allowed there"),
-        ("Cat ( x _ 1 )", "word", "`Cat` in `Cat ( x _ 1 )` is not a lower-case word"),
-        ("c ( x _ 1 )", "word", "is not a lower-case word"),
-        ("cat ( x _ 1 ) ; nap . agent ( x _ 2 , x _ 1 )", "prefix", "is before `;`, where only nouns with an iota"),
-        ("* cat ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )", "prefix", "has an iota, but is after the last `;`"),
-        ("LAMBDA a . shark ( b )", "lambda", "`LAMBDA a . shark ( b )` is not the form of a noun or a verb"),
-        (
-            "LAMBDA a . LAMBDA b . LAMBDA e . see . agent ( e , b ) AND eat . theme ( e , a )",
-            "lambda",
-            "not the form of a noun",
-        ),
-        ("LAMBDA a . shark ( a ) AND shark ( a )", "lambda", "not the form of a noun"),
-        ("LAMBDA e . LAMBDA a . crawl . agent ( e , a )", "lambda", "not the form of a noun"),
-        ("LAMBDA a . LAMBDA e . see . agent ( x _ 0 , a )", "lambda", "not the form of a noun"),
-        ("MARIE", "word", "`MARIE` is not a proper name"),
-    ],
+    [(text, rule, message) for rule, texts in UNDERIVABLE.items() for text, message in texts.items()],
 )
 def test_a_form_that_cannot_be_derived_is_told_why(text: str, rule: str, message: str) -> None:
-    form = parse(text, "cogs")
-    found = [violation for violation in violations(form) if violation.rule == rule]
-    assert found
-    assert message in str(found[0])
-    assert found[0].level == "grammar"
-    assert not is_well_formed(form)
+    assert not is_well_formed(form_that_breaks(rule, text, message, level="grammar"))
+
+
+MEANINGLESS = {
+    "unbound": {
+        "nap . agent ( x _ 1 , x _ 2 )": "`x _ 2` in `nap . agent ( x _ 1 , x _ 2 )` is not introduced by",
+        "cat . nmod . on ( x _ 1 , x _ 2 ) AND mat ( x _ 2 )": "`x _ 1` in",
+    },
+    "two-words": {
+        "cat ( x _ 1 ) AND dog ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )": "both 'cat' and 'dog'",
+        "cat ( x _ 1 ) AND nap . agent ( x _ 1 , Emma )": "`x _ 1` is both 'cat' and 'nap'",
+        "nap . agent ( x _ 1 , Emma ) AND eat . theme ( x _ 1 , Ava )": "both 'nap' and 'eat'",
+    },
+    "target": {
+        "say . agent ( x _ 1 , Emma ) AND say . ccomp ( x _ 1 , x _ 3 ) AND cat ( x _ 3 )": "`x _ 3` in "
+        "`say . ccomp ( x _ 1 , x _ 3 )` is not a verb",
+        "say . agent ( x _ 1 , x _ 3 ) AND nap . agent ( x _ 3 , Emma )": "is not a noun",
+    },
+    "modifier-head": {
+        "cat ( x _ 1 ) AND dog . nmod . on ( x _ 1 , x _ 4 ) AND mat ( x _ 4 )": "`dog . nmod . on ( x _ 1 , x _ 4 )` "
+        "modifies x _ 1, which is a cat",
+    },
+    "role-twice": {
+        "eat . agent ( x _ 1 , Emma ) AND eat . agent ( x _ 1 , Ava )": "x _ 1 has two of the role agent",
+    },
+    "duplicate": {
+        "nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 1 , Emma )": "occurs 2 times",
+    },
+    "iota-unused": {
+        "* cat ( x _ 1 ) ; nap . agent ( x _ 2 , Emma )": "`* cat ( x _ 1 )` is not used in any conjunct",
+    },
+    "disconnected": {
+        "nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 4 , Ava )": "the form falls into 2 parts that share no "
+        "index and no name",
+    },
+}
+"""Well-formed forms that no sentence means, by the rule that they break, with a part of its message."""
 
 
 @pytest.mark.parametrize(
     ("text", "rule", "message"),
-    [
-        ("nap . agent ( x _ 1 , x _ 2 )", "unbound", "`x _ 2` in `nap . agent ( x _ 1 , x _ 2 )` is not introduced by"),
-        ("cat . nmod . on ( x _ 1 , x _ 2 ) AND mat ( x _ 2 )", "unbound", "`x _ 1` in"),
-        ("cat ( x _ 1 ) AND dog ( x _ 1 ) AND nap . agent ( x _ 2 , x _ 1 )", "two-words", "both 'cat' and 'dog'"),
-        ("cat ( x _ 1 ) AND nap . agent ( x _ 1 , Emma )", "two-words", "`x _ 1` is both 'cat' and 'nap'"),
-        ("nap . agent ( x _ 1 , Emma ) AND eat . theme ( x _ 1 , Ava )", "two-words", "both 'nap' and 'eat'"),
-        (
-            "say . agent ( x _ 1 , Emma ) AND say . ccomp ( x _ 1 , x _ 3 ) AND cat ( x _ 3 )",
-            "target",
-            "`x _ 3` in `say . ccomp ( x _ 1 , x _ 3 )` is not a verb",
-        ),
-        (
-            "say . agent ( x _ 1 , x _ 3 ) AND nap . agent ( x _ 3 , Emma )",
-            "target",
-            "is not a noun",
-        ),
-        (
-            "cat ( x _ 1 ) AND dog . nmod . on ( x _ 1 , x _ 4 ) AND mat ( x _ 4 )",
-            "modifier-head",
-            "`dog . nmod . on ( x _ 1 , x _ 4 )` modifies x _ 1, which is a cat",
-        ),
-        (
-            "eat . agent ( x _ 1 , Emma ) AND eat . agent ( x _ 1 , Ava )",
-            "role-twice",
-            "x _ 1 has two of the role agent",
-        ),
-        ("nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 1 , Emma )", "duplicate", "occurs 2 times"),
-        (
-            "* cat ( x _ 1 ) ; nap . agent ( x _ 2 , Emma )",
-            "iota-unused",
-            "`* cat ( x _ 1 )` is not used in any conjunct",
-        ),
-        (
-            "nap . agent ( x _ 1 , Emma ) AND nap . agent ( x _ 4 , Ava )",
-            "disconnected",
-            "the form falls into 2 parts that share no index and no name",
-        ),
-    ],
+    [(text, rule, message) for rule, texts in MEANINGLESS.items() for text, message in texts.items()],
 )
 def test_a_form_that_no_sentence_means_is_told_why(text: str, rule: str, message: str) -> None:
-    form = parse(text, "cogs")
-    found = [violation for violation in violations(form) if violation.rule == rule]
-    assert found
-    assert message in str(found[0])
-    assert found[0].level == "sense"
-    assert is_well_formed(form)
-    assert violations(form)
+    assert is_well_formed(form_that_breaks(rule, text, message, level="sense"))
 
 
 def test_parts_that_share_only_a_name_hang_together() -> None:

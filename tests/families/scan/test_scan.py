@@ -119,21 +119,22 @@ def test_the_meaning_of_a_conjunction_is_made_of_the_meanings_of_its_parts(first
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "column"),
+    ("marked", "message"),
     [
-        ("", "the command is empty", 0),
-        ("jmp left", "unknown word 'jmp'. Did you mean 'jump'?", 0),
-        ("jump around twice", "'twice' where 'left' or 'right' is expected", 12),
-        ("turn", "the command ends where a direction is expected", 4),
-        ("jump and", "the command ends where one of walk, look, run, jump, turn is expected", 8),
-        ("jump twice twice", "'twice' where 'and', 'after' or the end is expected", 11),
-        ("jump and run and walk", "'and' where the end of the command is expected", 13),
+        ("^", "the command is empty"),
+        ("^jmp left", "unknown word 'jmp'. Did you mean 'jump'?"),
+        ("jump around ^twice", "'twice' where 'left' or 'right' is expected"),
+        ("turn^", "the command ends where a direction is expected"),
+        ("jump and^", "the command ends where one of walk, look, run, jump, turn is expected"),
+        ("jump twice ^twice", "'twice' where 'and', 'after' or the end is expected"),
+        ("jump and run ^and walk", "'and' where the end of the command is expected"),
     ],
 )
-def test_an_error_says_what_is_expected_where(text: str, message: str, column: int) -> None:
+def test_an_error_says_what_is_expected_where(marked: str, message: str) -> None:
+    """The mark is before the position of the error."""
     with pytest.raises(FormulaError, match=re.escape(message)) as caught:
-        parse(text)
-    assert caught.value.start == column
+        parse(marked.replace("^", ""))
+    assert caught.value.start == marked.index("^")
 
 
 def test_a_command_has_the_groups_of_the_analysis() -> None:

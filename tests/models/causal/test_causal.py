@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import random
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -22,6 +21,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import tiny
 import tiny_chat
+from answers import assert_same, assert_same_scores
 from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import causal
@@ -57,13 +57,6 @@ def plain(folder: Path, text: str, *, bos: bool = True) -> list[float | None]:
         shares = model(torch.tensor([lead + ids])).logits[0].log_softmax(-1)
     found = [shares[place, token].item() for place, token in enumerate((lead + ids)[1:])]
     return found if bos else [None, *found]
-
-
-def assert_same(found: Sequence[float | None], expected: Sequence[float | None]) -> None:
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        assert (one is None) == (other is None)
-        assert one is None or other is None or abs(one - other) < 1e-4
 
 
 @pytest.mark.parametrize("tokenizer", ["byte_level", "metaspace"])
@@ -268,8 +261,7 @@ def test_the_boundary_correction_agrees_between_trees_and_the_plain_way(tiny_cau
     texts = [Request(text) for text in tiny.sentences(40, seed=9)]
     trees = load(tiny_causal(), boundary="yes").score(texts)
     one_by_one = load(tiny_causal(), boundary="yes", engine="plain").score(texts)
-    for a, b in zip(trees, one_by_one, strict=True):
-        assert_same(a.logprobs, b.logprobs)
+    assert_same_scores(trees, one_by_one)
 
 
 def test_running_out_of_memory_halves_the_batch_and_goes_on(
@@ -289,8 +281,7 @@ def test_running_out_of_memory_halves_the_batch_and_goes_on(
     with caplog.at_level(logging.WARNING, "wug"):
         found = model.score(texts)
     assert "memory ran out" in caplog.text
-    for a, b in zip(found, expected, strict=True):
-        assert_same(a.logprobs, b.logprobs)
+    assert_same_scores(found, expected)
 
 
 def test_other_weights_have_another_identity(tmp_path: Path) -> None:
@@ -352,9 +343,7 @@ def test_an_unknown_option_names_the_nearest(tiny_causal: Maker) -> None:
 
 
 def test_half_precision_is_in_the_identity_and_close(tiny_causal: Maker) -> None:
-    half, full = load(tiny_causal(), dtype="bfloat16"), load(tiny_causal())
-    assert half.options["dtype"] == "bfloat16"
-    assert tiny.largest_difference(half, full, 10) < 3
+    tiny.assert_close_in_half_precision(load, tiny_causal())
 
 
 def test_no_requests_no_answers(tiny_causal: Maker) -> None:
@@ -363,9 +352,7 @@ def test_no_requests_no_answers(tiny_causal: Maker) -> None:
 
 
 def test_shuffled_requests_come_back_in_order(tiny_causal: Maker) -> None:
-    texts = tiny.sentences(50, seed=4)
-    random.Random(1).shuffle(texts)
-    assert [scored.text for scored in load(tiny_causal()).score([Request(t) for t in texts])] == texts
+    tiny.assert_in_order(load(tiny_causal()))
 
 
 def test_positions_that_begin_behind_the_padding_shorten_the_context(tmp_path: Path) -> None:

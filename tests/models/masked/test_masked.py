@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import shutil
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -22,6 +21,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, BertForMaskedLM
 import tiny
 import tiny_masked
 import wug
+from answers import assert_same, assert_same_scores
 from case_selection import examples, share
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
@@ -91,13 +91,6 @@ class Plain:
             }
             found.append(self.logprob(ids, hidden[metric], place))
         return found
-
-
-def assert_same(found: Sequence[float | None], expected: Sequence[float | None]) -> None:
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        assert (one is None) == (other is None)
-        assert one is None or other is None or abs(one - other) < 1e-4
 
 
 @pytest.mark.parametrize("metric", ["whole_word", "global_l2r"])
@@ -314,8 +307,7 @@ def test_running_out_of_memory_shrinks_the_batch_and_goes_on(
     with caplog.at_level(logging.WARNING, "wug"):
         found = model.score(texts)
     assert "memory ran out" in caplog.text
-    for one, other in zip(found, expected, strict=True):
-        assert_same(one.logprobs, other.logprobs)
+    assert_same_scores(found, expected)
 
 
 def test_one_copy_that_does_not_fit_is_an_error_with_a_remedy(tiny_model: Maker) -> None:
@@ -425,16 +417,12 @@ def test_options_that_are_not_known_are_refused(tiny_model: Maker) -> None:
 
 
 def test_half_precision_is_in_the_options_and_close(tiny_model: Maker) -> None:
-    half, full = load(tiny_model(), dtype="bfloat16"), load(tiny_model())
-    assert half.options["dtype"] == "bfloat16"
-    assert tiny.largest_difference(half, full, 5) < 3
+    tiny.assert_close_in_half_precision(load, tiny_model())
 
 
 def test_answers_come_in_the_order_of_the_requests(tiny_model: Maker) -> None:
-    texts = tiny.sentences(30, seed=4)
-    random.Random(1).shuffle(texts)
     model = load(tiny_model())
-    assert [scored.text for scored in model.score([Request(text) for text in texts])] == texts
+    tiny.assert_in_order(model)
     assert model.score([]) == []
 
 
