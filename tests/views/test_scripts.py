@@ -9,7 +9,7 @@ import pytest
 from wug.alignment import first_texts
 from wug.requests import Scored, Token
 from wug.views.text_display import JOINER, characters, direction, direction_runs, join_letters, mark_differences
-from wug.web.pages.sentence import score_panel
+from wug.web.sentence_panels import score_panel
 
 FAMILY = "👩\u200d👩\u200d👧"
 

@@ -18,8 +18,7 @@ from job_helpers import shared
 from tiny_masked import save_masked
 from wug.requests import Scored, Token
 from wug.web.jobs.queue import JobQueue
-from wug.web.pages.sentence import first_difference, score_panel, token_candidates
-from wug.web.sentence_alignment import align
+from wug.web.sentence_panels import align, first_difference, score_panel, token_candidates
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import functools
-import math
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.alignment import first_texts
 from wug.errors import InputError, WugError
 from wug.evaluation.opening import model_spec
 from wug.identity import ModelId
 from wug.outcomes import Outcome, Result, Signature
-from wug.requests import LN2, Scored, Token
 from wug.rows import OutcomeRow
-from wug.views.parts import ItemView, shade
-from wug.views.text_display import Direction, characters, direction, direction_runs, join_letters
+from wug.views.parts import ItemView
 from wug.web.editor import default_editor
 from wug.web.jobs.queue import Job, JobQueue, job_queue, scoring_models
 from wug.web.jobs.tasks import JobTask, likeliest_tokens, score_texts
 from wug.web.request_body import JsonObject, json_endpoint
 from wug.web.security import CROSS_SITE
-from wug.web.sentence_alignment import AlignedTokens, align
+from wug.web.sentence_panels import ModelPanel, score_panel, token_candidates
 from wug.web.site import JsonResponse, Site, site_of
 
 NAV = ("Try a sentence", "/sentence", 40)
@@ -77,66 +72,6 @@ class JobCache:
         for job in earlier_jobs:
             if job.id not in awaited_ids:
                 self._queue.withdraw(job)
-
-
-class TokenBox(NamedTuple):
-    """A token as the page shows it, or several tokens that make up one character."""
-
-    text: str
-    bits: str
-    shade: str
-    """CSS class of the background."""
-    differs: bool = False
-    """Whether it is the first token that not all sentences share."""
-    joined: bool = False
-    """Whether it continues the word of the previous token."""
-    parts: int = 1
-    """Number of tokens; several if each is a part of one character."""
-    place: int = 0
-    """Index of its first token."""
-    entropy: str = ""
-    """Entropy in bits at its first token; empty if unknown."""
-    rank: str = ""
-    """Rank of its first token by probability; empty if unknown."""
-
-
-class ScoredSentence(NamedTuple):
-    """A sentence with its tokens."""
-
-    text: str
-    pieces: tuple[TokenBox, ...]
-    total: str
-    mean: str
-    """Bits per token."""
-    change: str = ""
-    """Difference from the first sentence in bits; empty for the first."""
-    is_least: bool = False
-    """Whether it is the least surprising of several."""
-    unscored: int = 0
-    """Tokens without a probability."""
-
-    @property
-    def direction(self) -> Direction:
-        """Writing direction of the sentence."""
-        return direction(self.text)
-
-    @property
-    def runs(self) -> list[tuple[Direction, tuple[TokenBox, ...]]]:
-        """Tokens grouped into runs of one writing direction."""
-        sections = direction_runs([piece.text for piece in self.pieces])
-        return [(run.direction, self.pieces[run.positions.start : run.positions.stop]) for run in sections]
-
-
-class ModelPanel(NamedTuple):
-    """One model's scores for all sentences."""
-
-    model: str
-    lines: tuple[ScoredSentence, ...]
-    ended: bool = True
-    error: str = ""
-    verdict: str = ""
-    token_pairs: tuple[AlignedTokens, ...] = ()
-    """The tokens of two sentences above each other; empty for another number of sentences."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -268,104 +203,3 @@ def _panel(job: Job) -> ModelPanel:
 
 def _error(job: Job) -> str:
     return job.error or ("The job was stopped." if job.stage == "stopped" else "")
-
-
-def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
-    """The panel of one model."""
-    totals = [sentence.surprisal() for sentence in scored]
-    difference_index = first_difference([sentence.tokens for sentence in scored])
-    lowest = min(totals) if len(set(totals)) > 1 else None
-    lines = tuple(
-        ScoredSentence(
-            text=sentence.text,
-            pieces=tuple(_boxes(sentence, difference_index)),
-            total=_bits(total),
-            mean=_bits(total / len(scored_tokens))
-            if (scored_tokens := [t for t in sentence.tokens if t.logprob is not None])
-            else "–",
-            change="" if index == 0 else _signed(total - totals[0]),
-            is_least=total == lowest,
-            unscored=len(sentence.tokens) - len(scored_tokens),
-        )
-        for index, (sentence, total) in enumerate(zip(scored, totals, strict=True))
-    )
-    token_rows = tuple(align(*scored)) if len(scored) == 2 else ()
-    return ModelPanel(model, lines, verdict=_verdict(totals), token_pairs=token_rows)
-
-
-def first_difference(sentences: Sequence[Sequence[Token]]) -> int | None:
-    """Index of the first token that not all sentences share; None if there is none."""
-    if len(sentences) < 2:
-        return None
-    for index in range(max(map(len, sentences))):
-        if len({tokens[index].text if index < len(tokens) else None for tokens in sentences}) > 1:
-            return index
-    return None
-
-
-def token_candidates(tokens: Sequence[Token]) -> list[dict[str, str]]:
-    """The most probable tokens at a position: text, bits and percent."""
-    return [
-        {
-            "text": token.text.strip() or "␣",
-            "bits": _bits(-token.logprob / LN2),
-            "percent": f"{100 * math.exp(token.logprob):.1f}",
-        }
-        for token in tokens
-        if token.logprob is not None
-    ]
-
-
-def _verdict(totals: Sequence[float]) -> str:
-    if len(totals) < 2:
-        return ""
-    low = min(totals)
-    if all(total == low for total in totals):
-        return "All sentences are equally surprising."
-    runner_up = sorted(totals)[1]
-    margin = f"by {_bits(runner_up - low)} bits" if runner_up > low else "tied with another one"
-    word = "less" if len(totals) == 2 else "the least"
-    return f"Sentence {totals.index(low) + 1} is {word} surprising, {margin}."
-
-
-def _boxes(scored: Scored, difference_index: int | None) -> Iterator[TokenBox]:
-    """The tokens; those that make up one character as one, with their total surprisal."""
-    texts, tokens = first_texts(scored), scored.tokens
-    spans = characters(texts)
-    starts = [tokens[span.start].start for span in spans]
-    continues_word = [0 < at < len(scored.text) and not scored.text[at - 1].isspace() for at in starts]
-    labels = join_letters(
-        ["".join(text for position in span if (text := texts[position])) for span in spans], continues_word
-    )
-    for span, text, is_joined in zip(spans, labels, continues_word, strict=True):
-        known_bits = [bits for position in span if (bits := tokens[position].surprisal) is not None]
-        bits = min(sum(known_bits), 1e6) if known_bits else None
-        yield TokenBox(
-            text=text.strip() or "␣",
-            bits="–" if bits is None else _bits(sum(known_bits)),
-            shade=shade(bits),
-            differs=difference_index in span,
-            joined=is_joined,
-            parts=len(span),
-            place=span.start,
-            entropy=_entropy(scored, span.start),
-            rank=_rank(scored, span.start),
-        )
-
-
-def _entropy(scored: Scored, position: int) -> str:
-    nats = None if scored.entropies is None else scored.entropies[position]
-    return "" if nats is None else _bits(nats / LN2)
-
-
-def _rank(scored: Scored, position: int) -> str:
-    rank = None if scored.ranks is None else scored.ranks[position]
-    return "" if rank is None else f"{rank:,}"
-
-
-def _bits(value: float) -> str:
-    return "∞" if value == math.inf else f"{value + 0.0:.1f}".replace("-", "−")
-
-
-def _signed(value: float) -> str:
-    return f"{'+' if value >= 0 else '−'}{abs(value):.1f}" if math.isfinite(value) else "–"
