@@ -1,7 +1,8 @@
 """A linter for the prose of pages, cards and the source: `python tests/prose.py [FILE…]`; prose.toml has the words.
 
 Code, quoted output and generated tables are not prose. In Python files, docstrings, comments and texts of several words
-are. On pages, the sentences of a paragraph have at most 30 words on average.
+are; in tests and benchmarks docstrings and comments alone, since other texts are data. On pages, the sentences of a
+paragraph have at most 30 words on average.
 """
 
 from __future__ import annotations
@@ -23,14 +24,18 @@ RULES = tomllib.loads((ROOT / "tests" / "prose.toml").read_text(encoding="utf-8"
 EXEMPT = set(RULES["exempt"])
 MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix() not in EXEMPT]
 MODULES += [*sorted((ROOT / "tests" / "helpers").glob("*.py")), ROOT / "tests" / "conftest.py"]
+TESTS = {path for folder in ("tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")} - set(MODULES)
+TESTS -= {ROOT / "tests" / "prose.py", ROOT / "tests" / "docs" / "test_prose.py"}
+"""Files in which texts other than docstrings are data."""
 MAX_WORDS_PER_SENTENCE = 30
 """On average, in one paragraph or list item."""
 BANNED = {pattern.replace("UNIT", "|".join(RULES["units"])): advice for pattern, advice in RULES["banned"].items()}
 PERCENT = re.compile(r"\d %")
 _BANNED = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), advice) for pattern, advice in BANNED.items()]
+_ANY_BANNED = re.compile(rf"\b(?:{'|'.join(BANNED)})\b", re.IGNORECASE)
 _GENERATED = re.compile(r"<!-- (?:options|keys|paper|recorded)\b.*?<!-- end -->", re.DOTALL)
 _HIDDEN = re.compile(r"^ *(`{3,})[^`\n]*\n.*?^ *\1 *$|<!--.*?-->", re.DOTALL | re.MULTILINE)
-_INLINE = re.compile(r"`[^`\n]*`|\]\([^)\s]*\)|https?://\S+")
+_INLINE = re.compile(r"`[^`\n]*`|\]\([^)\s]*\)|https?://\S+|(?<!\S)--[a-z-]+")
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|Dr|p)\.")
 
 
@@ -55,12 +60,15 @@ def source_problems(path: Path) -> Iterator[str]:
 
 
 def texts_in(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of docstrings, comments and texts of several words, with their numbers."""
+    """The lines of docstrings, comments and, outside of tests, texts of several words, with their numbers."""
     with path.open("rb") as file:
         for token in tokenize.tokenize(file.readline):
             if token.type == tokenize.COMMENT:
                 yield token.start[0], token.string
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if path in TESTS:
+        nodes = (node.value for node in nodes if isinstance(node, ast.Expr))
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
             yield from enumerate(node.value.split("\n"), node.lineno)
 
@@ -68,7 +76,7 @@ def texts_in(path: Path) -> Iterator[tuple[int, str]]:
 def line_problems(line: str) -> Iterator[str]:
     """What a line has of the former style, and what to write instead."""
     plain = _INLINE.sub("`code`", line)
-    for pattern, advice in _BANNED:
+    for pattern, advice in _BANNED if _ANY_BANNED.search(plain) else ():
         for found in pattern.finditer(plain):
             yield f"{found[0]!r}: {advice}"
     if PERCENT.search(plain):
@@ -94,7 +102,7 @@ def words_per_sentence(paragraph: str) -> float:
 
 
 if __name__ == "__main__":
-    files = [Path(name).resolve() for name in sys.argv[1:]] or [*PAGES, *MODULES]
+    files = [Path(name).resolve() for name in sys.argv[1:]] or [*PAGES, *MODULES, *sorted(TESTS)]
     found = [one for file in files for one in (source_problems if file.suffix == ".py" else problems)(file)]
     print("\n".join(found))
     sys.exit(bool(found))

@@ -18,6 +18,17 @@ def test_the_source_is_in_standard_english() -> None:
     assert [problem for path in prose.MODULES for problem in prose.source_problems(path)] == []
 
 
+def test_docstrings_and_comments_of_tests_and_benchmarks_are_in_standard_english() -> None:
+    assert [problem for path in sorted(prose.TESTS) for problem in prose.source_problems(path)] == []
+
+
+def test_other_texts_of_tests_are_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "test_module.py"
+    path.write_text('"""A table."""\nx = "so many of them"  # it stands here\n', encoding="utf-8")
+    monkeypatch.setattr(prose, "TESTS", {path})
+    assert [problem.partition(" ")[0] for problem in prose.source_problems(path)] == ["test_module.py:2:"]
+
+
 def test_folders_of_the_source_that_are_left_out_exist() -> None:
     assert all((prose.SOURCE / name).is_file() for name in prose.EXEMPT)
 

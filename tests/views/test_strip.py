@@ -1,4 +1,4 @@
-"""A strip of dots: where each item stands."""
+"""A strip of dots: the position of each item."""
 
 from __future__ import annotations
 

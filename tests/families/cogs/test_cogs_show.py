@@ -231,7 +231,7 @@ def test_means_over_seeds_are_in_per_cent_with_their_deviation(tmp_path: Path) -
     gold = [form for _, form, _ in GOLD]
     result = scored(tmp_path, [gold, PREDICTED])
     numbers, note = parts(result)[:2]
-    # 100 % and 40 %: the mean is 70 %, the standard deviation of the sample 42.4.
+    # 100% and 40%: the mean is 70%, the standard deviation of the sample 42.4.
     assert isinstance(numbers, EstimatesPart)
     assert (numbers.rows[0].text, numbers.rows[0].interval) == ("70.0%", "± 42.4")
     assert note == TextPart("Means of 2, with one standard deviation either side.")

@@ -1,4 +1,4 @@
-"""The grid of models by suites: which rows and columns, in which order, and what stands in a cell."""
+"""The grid of models by suites: which rows and columns, in which order, and the content of a cell."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_suites_of_a_family_and_of_a_phenomenon_stand_together() -> None:
     found = made([run(1)], results)
     assert [column.suite for column in found.columns] == ["a", "d", "c", "b"]
     assert found.family_spans == (("pairs", 3), ("cogs", 1))
-    assert found.phenomenon_spans == (("X", 2), ("", 1), ("", 1))  # what has no phenomenon stands under no other's
+    assert found.phenomenon_spans == (("X", 2), ("", 1), ("", 1))  # what has no phenomenon is not under another one
 
 
 def test_rows_and_columns_are_paged() -> None:
