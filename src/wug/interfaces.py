@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Interface = TypeVar("Interface")
 Declared = TypeVar("Declared", Traits, FamilyTraits)
-Rejected: TypeAlias = Mapping[Path, str]
+ReasonByFile: TypeAlias = Mapping[Path, str]
 """Files with the reason why they are not read; empty for those that are."""
 TableRows: TypeAlias = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """The names of columns, and rows."""
@@ -166,7 +166,7 @@ class Family(Declaration):
     """Its suites, or one error with all problems."""
     check: Callable[..., list[Problem]] = lambda path, options: []
     """Every problem, given a file and options, or a file alone; an InputError that it raises is one."""
-    files_in: Callable[[Path, Mapping[str, str]], Rejected] | None = None
+    files_in: Callable[[Path, Mapping[str, str]], ReasonByFile] | None = None
     """The files of a folder that the family knows."""
     read_back: Callable[[Suite], list[str]] = lambda suite: []
     """How a file was read, in English."""

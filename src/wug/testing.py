@@ -131,18 +131,18 @@ def check_family(
 
 def _check_interface(declared: Family | Backend) -> None:
     """Check the types of what a module declares, and the numbers of parameters of its functions."""
-    kind, module = declared.name, declared.module
-    _require(bool(declared.title), f"{kind}: the module needs a docstring, for `wug list`")
-    for name in declared.REQUIRED:
-        _require(hasattr(module, name), f"{kind}: {name} is missing")
+    name, module = declared.name, declared.module
+    _require(bool(declared.title), f"{name}: the module needs a docstring, for `wug list`")
+    for attribute in declared.REQUIRED:
+        _require(hasattr(module, attribute), f"{name}: {attribute} is missing")
     traits, expected = getattr(module, "TRAITS", declared.TRAITS), type(declared.TRAITS)
-    _require(isinstance(traits, expected), f"{kind}: TRAITS must be {expected.__name__}")
+    _require(isinstance(traits, expected), f"{name}: TRAITS must be {expected.__name__}")
     for field in fields(declared):
         if (parameters := _parameters(str(field.type))) and (function := getattr(module, field.name, None)) is not None:
             try:
                 signature(function).bind(*parameters)
             except TypeError as error:
-                what = f"{kind}: {field.name} must be a function of {', '.join(parameters)}"
+                what = f"{name}: {field.name} must be a function of {', '.join(parameters)}"
                 raise AssertionError(f"{what}: {error}") from None
 
 
@@ -184,9 +184,9 @@ def _check_outputs(model: Any, sources: Sequence[str]) -> None:
         _require(alone == output, f"{model.id}, {source!r}: alone it gives {alone!r}, among others {output!r}")
 
 
-def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
-    _require(isinstance(suite.name, str) and bool(suite.name), f"{kind}: a suite needs a name")
-    _require(suite.kind == kind, f"{suite.name}: kind is {suite.kind!r}, not {kind!r}")
+def _check_suite(family: str, suite: Suite, same: Suite) -> None:
+    _require(isinstance(suite.name, str) and bool(suite.name), f"{family}: a suite needs a name")
+    _require(suite.kind == family, f"{suite.name}: kind is {suite.kind!r}, not {family!r}")
     _require(suite.needs in ("scores", "text"), f"{suite.name}: needs is {suite.needs!r}")
     _require(len(suite) > 0, f"{suite.name}: has no items")
     _require(
@@ -199,9 +199,9 @@ def _check_suite(kind: str, suite: Suite, same: Suite) -> None:
     _require(declared, f"{suite.name}: metrics must be Metric objects with different names")
     requests = list(suite.requests())
     _require(requests == list(same.requests()), f"{suite.name}: read again, its requests differ")
-    kinds: tuple[type, ...] = (Request,) if suite.needs == "scores" else (str, Source)
+    request_types: tuple[type, ...] = (Request,) if suite.needs == "scores" else (str, Source)
     _require(
-        all(isinstance(request, kinds) for request in requests),
+        all(isinstance(request, request_types) for request in requests),
         f"{suite.name}: requests do not fit needs={suite.needs!r}",
     )
     sent = pickle.loads(pickle.dumps(suite))
@@ -275,18 +275,18 @@ def _check_pages(folder: Path) -> None:
 
 
 def _check_refusal(family: Family, broken: Path) -> None:
-    kind = family.name
+    name = family.name
     try:
-        problems = check_file(broken, kind)
+        problems = check_file(broken, name)
     except WugError:
         problems = []
     else:
-        _require(any(problem.level == "error" for problem in problems), f"{kind}: check() finds no error in {broken}")
+        _require(any(problem.level == "error" for problem in problems), f"{name}: check() finds no error in {broken}")
     try:
         family.read(broken, {})
     except WugError:
         return
-    raise AssertionError(f"{kind}: read() accepts {broken}, which contains no suite")
+    raise AssertionError(f"{name}: read() accepts {broken}, which contains no suite")
 
 
 class _WordLengths:
