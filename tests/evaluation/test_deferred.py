@@ -264,7 +264,7 @@ def test_a_backend_without_identify_is_loaded_at_once(monkeypatch: pytest.Monkey
     backend = ModuleType("backend")
     vars(backend).update(OPTIONS=(), TRAITS=Traits(), load=lambda spec: FakeScorer())
     monkeypatch.setattr(registry, "find", lambda folder, name: backend)
-    assert isinstance(open_model(ModelSpec("fake", "lengths")).backend, FakeScorer)
+    assert isinstance(open_model(ModelSpec("fake", "lengths")).model, FakeScorer)
 
 
 def test_what_a_deferred_model_can_is_known_before_it_is_loaded() -> None:

@@ -112,7 +112,7 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(
     with spread(model_spec(name), workers=2) as model:
         assert (model.id, model.options) == (own.id, own.options)
         assert model.chunk == own.chunk * 2 * 2
-        model.backend._replica = model.backend._replica._replace(chunk=7)  # as if the model liked chunks of seven
+        model.model._replica = model.model._replica._replace(chunk=7)  # as if the model liked chunks of seven
         found = model.score(requests)
         expected = [one for first in range(0, 50, 7) for one in own.score(requests[first : first + 7])]
         assert [one.text for one in found] == [request.text for request in requests]
@@ -274,7 +274,7 @@ def test_a_process_that_dies_over_and_over_is_given_up(
 
 def test_copies_that_differ_are_refused(cluster: Any) -> None:
     with spread(model_spec("oracle:pcfgset"), 1) as model:
-        model.backend._replica = remote.ModelDescription("oracle/other", {}, 1, False, "text", False)
+        model.model._replica = remote.ModelDescription("oracle/other", {}, 1, False, "text", False)
         with pytest.raises(ModelError, match="different copies of the model: oracle/other, oracle/pcfgset"):
             model.generate(["copy A1"])
 

@@ -125,7 +125,7 @@ class CachedModel:
         self._next = 0
         self._complete = not len(missing)
         if not self._complete:
-            _ = self.handle.backend
+            _ = self.handle.model
 
     def prefetch(self, requests: Requests) -> None:
         """Compute the outputs of requests that `prepare` counted, before a suite sends them."""

@@ -32,7 +32,7 @@ class ModelHandle:
         self.failed = False
         """Whether it could not be loaded, or had another identity after loading."""
         self._load = load
-        self._backend: Any = None
+        self._model: Any = None
         self._attributes = ModelAttributes()
         self._chat: ChatFormat | None = None
 
@@ -43,7 +43,7 @@ class ModelHandle:
         attributes = ModelAttributes.of(model)
         identity = Identity(model.id, model.options, returns, attributes.bounded, attributes.training_context)
         handle = cls(identity, lambda: model, spec)
-        handle._backend, handle._attributes = model, attributes
+        handle._model, handle._attributes = model, attributes
         return handle
 
     @property
@@ -54,7 +54,7 @@ class ModelHandle:
     @property
     def is_loaded(self) -> bool:
         """Whether the model is in memory."""
-        return self._backend is not None
+        return self._model is not None
 
     @property
     def ordered(self) -> bool:
@@ -79,17 +79,17 @@ class ModelHandle:
     @property
     def chunk(self) -> int:
         """Requests that take a few seconds."""
-        chunk: int = self.backend.chunk
+        chunk: int = self.model.chunk
         return chunk
 
     @property
-    def backend(self) -> Any:
+    def model(self) -> Any:
         """The model itself; loaded on first access."""
-        if self._backend is None:
+        if self._model is None:
             self.failed = True
             model = self._load()
             before, after = (self.id, dict(self.options)), (model.id, dict(model.options))
-            self._backend, self._attributes = model, ModelAttributes.of(model)
+            self._model, self._attributes = model, ModelAttributes.of(model)
             self.id = model.id
             self.options = model.options
             self.failed = before != after
@@ -98,18 +98,19 @@ class ModelHandle:
                     f"{_described(*before)} became {_described(*after)} when it was loaded: its files changed during "
                     "the run, or do not describe the model. Repeat the command"
                 )
-        return self._backend
+        return self._model
 
     @property
     def attributes(self) -> ModelAttributes:
         """What the model has besides `score` or `generate`; loads it."""
-        return self._attributes if self.backend is not None else ModelAttributes()
+        assert self.model is not None  # which loads it
+        return self._attributes
 
     @property
     def chat(self) -> ChatFormat | None:
         """How it reads something before a text, from its tokenizer alone; None for a model that cannot."""
         if self._chat is None:
-            if self._backend is not None:
+            if self._model is not None:
                 self._chat = self._attributes.chat
             elif self.spec is not None:
                 self._chat = registry.backend(self.spec.backend).chat_format(self.spec)
@@ -118,12 +119,12 @@ class ModelHandle:
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
         """One scored text per request, in order."""
         self._require_scorable(requests)
-        scored: Sequence[Scored] = self.backend.score(requests)
+        scored: Sequence[Scored] = self.model.score(requests)
         return scored
 
     def generate(self, sources: Sequence[str | Source]) -> Sequence[Answer | str]:
         """One output per source, in order."""
-        outputs: Sequence[Answer | str] = self.backend.generate(sources)
+        outputs: Sequence[Answer | str] = self.model.generate(sources)
         return outputs
 
     def stream(self, requests: Sequence[Any]) -> Iterator[tuple[Sequence[int], Sequence[Any]]]:
@@ -133,7 +134,7 @@ class ModelHandle:
         if self.attributes.stream is not None:
             if self.returns == "scores":
                 self._require_scorable(requests)
-            yield from self.backend.stream(requests)
+            yield from self.model.stream(requests)
         else:
             yield range(len(requests)), (self.score if self.returns == "scores" else self.generate)(requests)
 
@@ -141,12 +142,12 @@ class ModelHandle:
         """The `count` most probable tokens at a position of a text, the most probable first."""
         if self.attributes.likeliest is None:
             raise ModelError(f"{self.id} does not list its most probable tokens; causal and masked models do")
-        tokens: list[Token] = self.backend.likeliest(text, position, count)
+        tokens: list[Token] = self.model.likeliest(text, position, count)
         return tokens
 
     def words(self, texts: Sequence[str]) -> list[Sequence[tuple[int, int]]] | None:
         """The spans of words in texts by the tokenizer's rule; None for a model without such a rule."""
-        return None if self.attributes.words is None else list(self.backend.words(texts))
+        return None if self.attributes.words is None else list(self.model.words(texts))
 
     def _require_scorable(self, requests: Sequence[Request]) -> None:
         if isinstance(requests, Texts):
