@@ -106,14 +106,16 @@ class _Index:
     def _sort_added(self) -> None:
         if not self._added:
             return
-        sizes = [len(keys) // KEY_BYTES for _, keys in self._added]
-        parts = _as_array(b"".join(keys for _, keys in self._added)).view(KEY_PARTS)
+        added, self._added = self._added, []
+        sizes = [len(keys) // KEY_BYTES for _, keys in added]
+        parts = _as_array(b"".join(keys for _, keys in added)).view(KEY_PARTS)
         new = np.empty(len(parts), INDEX_ENTRY)
-        new["head"], new["block"] = parts["head"], np.repeat([block for block, _ in self._added], sizes)
-        new["position"] = np.concatenate([np.arange(size) for size in sizes])
+        new["head"], new["block"] = parts["head"], np.repeat(np.array([block for block, _ in added], np.int32), sizes)
+        new["position"] = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
         tails, entries = np.concatenate([self._tails, parts["tail"]]), np.concatenate([self._entries, new])
+        del added, parts, new  # sorting takes as much memory again
         order = np.argsort(tails, kind="stable")
-        self._tails, self._entries, self._added = tails[order], entries[order], []
+        self._tails, self._entries = tails[order], entries[order]
 
 
 class Cache:
