@@ -192,8 +192,8 @@ def compare_rounding(size: str, dtype: str, texts: list[str], tokenizer: Any, gi
             trees, single = (float(measure(np.abs(pooled[way] - pooled[PADDED]))) for way in (TREES, SINGLE))
             wanted = f"{what} gap from padded batches ≤ that of single sentences, {single:.3g} nats per token"
             aim(name, wanted, f"{trees:.3g} nats per token", met=trees <= single)
-        for what, measure in (("mean", np.mean), ("99th percentile", lambda gap: np.quantile(gap, 0.99))):
-            trees, single = (float(measure(np.abs(pooled[way] - pooled[EXACT]))) for way in (TREES, SINGLE))
+        for what, statistic in (("mean", np.mean), ("99th percentile", lambda gap: np.quantile(gap, 0.99))):
+            trees, single = (float(statistic(np.abs(pooled[way] - pooled[EXACT]))) for way in (TREES, SINGLE))
             wanted = f"{what} of the gap from float32 ≤ 1.1 × that of single sentences, {single:.3g} nats per token"
             aim(name, wanted, f"{trees:.3g} nats per token", met=trees <= 1.1 * single)
 

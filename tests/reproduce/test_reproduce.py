@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -279,13 +280,12 @@ def test_an_unknown_recipe_names_the_nearest() -> None:
     assert "hupkes2020" in wug("reproduce").out
 
 
-class Unending:
+@dataclass(frozen=True)
+class Unending(LocalRunner):
     """Runs commands that end on request."""
 
-    parallel = 2
-
-    def __init__(self) -> None:
-        self.stopped = threading.Event()
+    parallel: int = 2
+    stopped: threading.Event = field(default_factory=threading.Event)
 
     def run(self, launch: StepCommand) -> int:
         return 1 if self.stopped.wait(PATIENCE) else 0
