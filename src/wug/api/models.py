@@ -113,8 +113,10 @@ class Model:
         if self.opened.returns != "text":
             raise ModelError(f"{self.id} scores text and does not generate it. Use score()")
         source_list = [sources] if isinstance(sources, str) else _as_texts(sources)
-        checked = [_checked_text(source, index) for index, source in enumerate(source_list)]
-        outputs = [Answer(output) if isinstance(output, str) else output for output in self.opened.generate(checked)]
+        source_texts = [_checked_text(source, index) for index, source in enumerate(source_list)]
+        outputs = [
+            Answer(output) if isinstance(output, str) else output for output in self.opened.generate(source_texts)
+        ]
         return outputs[0] if isinstance(sources, str) else outputs
 
     def _request(self, text: object, index: int) -> Request:

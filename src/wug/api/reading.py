@@ -341,12 +341,12 @@ def _file_sets(suite: ReadingSuite, request: ReadingRequest) -> list[PredictorSe
         return []
     all_sets: list[PredictorSet] = []
     for use in request.uses:
-        sets, mismatched = read_surprisals(
+        sets, mismatch_count = read_surprisals(
             suite.prepared, request.surprisals, use, allow_mismatch=request.allow_mismatch
         )
-        note = (f"{mismatched:,} words differ from those of the table of surprisals, and are left out",)
+        note = (f"{mismatch_count:,} words differ from those of the table of surprisals, and are left out",)
         all_sets += [
-            replace(target, label=_label(target.label, use, request), warnings=note if mismatched else ())
+            replace(target, label=_label(target.label, use, request), warnings=note if mismatch_count else ())
             for target in sets
         ]
     return all_sets

@@ -324,8 +324,10 @@ def next_steps(runs: Mapping[str, int]) -> str:
         return f"runs {numbers[0]} to {numbers[-1]} saved · {show} · {listing}"
     word = "run" if len(numbers) == 1 else "runs"
     report = suggested_command("report", *numbers, "-o", "page.html")
-    saved = f"{word} {' '.join(map(str, numbers))} saved"
-    return f"{saved} · {suggested_command('show', numbers[0])} · {report} · {suggested_command('view', cache=True)}"
+    saved_text = f"{word} {' '.join(map(str, numbers))} saved"
+    return (
+        f"{saved_text} · {suggested_command('show', numbers[0])} · {report} · {suggested_command('view', cache=True)}"
+    )
 
 
 def log_paths(store_path: Path | None, cache: Path | None) -> None:

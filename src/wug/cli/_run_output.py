@@ -87,9 +87,9 @@ def show_dry_run(plan: Plan, request: RunRequest, form: str) -> int:
         printing.emit(json.dumps(preview.as_data(), ensure_ascii=False, indent=2))
         return 0
     printing.echo(preview.heading)
-    width = min(MAX_NAME_COLUMNS, max((len(str(planned.model)) for planned in preview.models), default=0))
-    for planned in preview.models:
-        printing.echo(f"  {planned.model!s:<{width}}  {planned.state}")
+    width = min(MAX_NAME_COLUMNS, max((len(str(planned_model.model)) for planned_model in preview.models), default=0))
+    for planned_model in preview.models:
+        printing.echo(f"  {planned_model.model!s:<{width}}  {planned_model.state}")
     printing.echo(preview.total)
     return 0
 

@@ -101,12 +101,12 @@ def begin_log() -> None:
     """Write the log to stderr; each warning once per command."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_LevelFormatter())
-    warned: set[str] = set()
+    known_lines: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
         line = record.getMessage()
-        is_repeat = record.levelno >= logging.WARNING and line in warned
-        warned.add(line)
+        is_repeat = record.levelno >= logging.WARNING and line in known_lines
+        known_lines.add(line)
         return not is_repeat
 
     handler.addFilter(is_new)

@@ -167,8 +167,8 @@ def _compare(store: Store, sides: list[list[int]], settings: ComparisonSettings,
     if options.in_terminal and not settings.items and any(contrast.disagreeing for contrast in comparison.contrasts):
         first = comparison.contrasts[0]
         runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
-        differing = common.suggested_command("compare", *dict.fromkeys(runs), "--items", 10)
-        common.say(f"the items that differ: {differing}")
+        command_text = common.suggested_command("compare", *dict.fromkeys(runs), "--items", 10)
+        common.say(f"the items that differ: {command_text}")
 
 
 def _protocols(store: Store, runs: list[int], settings: ComparisonSettings, options: CompareOptions) -> None:
@@ -208,8 +208,10 @@ def _sweeps(store: Store, names: tuple[str, ...], settings: ComparisonSettings, 
         return
     if len(found_sweeps) > 2:
         raise click.UsageError("--curve compares two sweeps; to draw more, use -o curves.svg")
-    compared = compare_sweeps(store, found_sweeps[0], found_sweeps[1], settings)
-    options.deliver(partial(sweeps.comparison_table, compared), partial(sweeps.show_comparison, compared))
+    sweep_comparison = compare_sweeps(store, found_sweeps[0], found_sweeps[1], settings)
+    options.deliver(
+        partial(sweeps.comparison_table, sweep_comparison), partial(sweeps.show_comparison, sweep_comparison)
+    )
 
 
 def _steps(text: str) -> list[float]:

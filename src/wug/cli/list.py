@@ -79,7 +79,7 @@ def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> 
         printing.echo()
         options = "scoring options (-S)"
         families = registry.families()
-        print_table([{"family": f.name, "about": f.title, options: _described(f.OPTIONS)} for f in families])
+        print_table([{"family": f.name, "about": f.title, options: _option_descriptions(f.OPTIONS)} for f in families])
         return
     for family in dict.fromkeys(row["family"] for row in rows):
         family_rows = [row for row in rows if row["family"] == family]
@@ -209,12 +209,12 @@ def _first_paragraph(card: Path) -> str:
 
 def _kinds() -> ListedRows:
     return [
-        {"kind": f"{backend.name}:", "about": backend.title, "options (-M)": _described(backend.OPTIONS)}
+        {"kind": f"{backend.name}:", "about": backend.title, "options (-M)": _option_descriptions(backend.OPTIONS)}
         for backend in registry.backends()
     ]
 
 
-def _described(options: Iterable[Option]) -> dict[str, str]:
+def _option_descriptions(options: Iterable[Option]) -> dict[str, str]:
     return {option.name: option.described for option in options}
 
 

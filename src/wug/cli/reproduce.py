@@ -68,10 +68,10 @@ def command(recipe: str | None, **options: Any) -> None:
     form = common.resolve_format(form, output, format_suffixes()) or "table"
     if form != "html":
         common.require_format(form, output)
-    loaded, device = recipes.read(recipe), options["device"]
-    folder = options["folder"] or Path("reproduce") / (f"{loaded.name}-small" if small else loaded.name)
-    planner = Planner(loaded, folder, small=small, options=("--device", device) if device else ())
-    seeds = options["seeds"] or (loaded.seeds[:1] if small else loaded.seeds)
+    recipe_data, device = recipes.read(recipe), options["device"]
+    folder = options["folder"] or Path("reproduce") / (f"{recipe_data.name}-small" if small else recipe_data.name)
+    planner = Planner(recipe_data, folder, small=small, options=("--device", device) if device else ())
+    seeds = options["seeds"] or (recipe_data.seeds[:1] if small else recipe_data.seeds)
     plan = planner.plan(seeds, options["rows"], options["networks"])
     if options["dry_run"]:
         _describe(plan)

@@ -71,7 +71,7 @@ wug train seq2seq exceptions/ -o profile --epochs 25 --suite exceptions/     a r
 
 def _click_option(option: Option, kind: str) -> click.Option:
     name = option.name.replace("_", "-")
-    negatable = option.type is bool and option.default is None
+    is_negatable = option.type is bool and option.default is None
     value_type: Any = option.type
     if isinstance(option.type, tuple):
         value_type = click.Choice(option.type)
@@ -81,7 +81,7 @@ def _click_option(option: Option, kind: str) -> click.Option:
     if kind == "seq2seq" and option.name in LSTM_DEFAULTS.keys() - NETWORK_OPTIONS["t5"]:
         default_text = f"{option.default}; {LSTM_DEFAULTS[option.name]} for an LSTM"
     return click.Option(
-        [f"--{name}/--no-{name}" if negatable else f"--{name}", option.name],
+        [f"--{name}/--no-{name}" if is_negatable else f"--{name}", option.name],
         type=value_type,
         is_flag=option.type is bool or None,
         default=option.default,

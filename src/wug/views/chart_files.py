@@ -90,16 +90,16 @@ class ChartStyle:
 
     def apply(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """A styled Vega-Lite specification with this style."""
-        styled = dict(spec)
-        parts = [dict(part) for part in styled.get("vconcat", ())] or [styled]
+        styled_spec = dict(spec)
+        parts = [dict(part) for part in styled_spec.get("vconcat", ())] or [styled_spec]
         for part in parts:
             part |= {key: value for key, value in (("width", self.width), ("height", self.height)) if value is not None}
-        if "vconcat" in styled:
-            styled["vconcat"] = parts
-        config = _scale_fonts(styled["config"], (self.font_size or FONT_SIZE) / FONT_SIZE)
+        if "vconcat" in styled_spec:
+            styled_spec["vconcat"] = parts
+        config = _scale_fonts(styled_spec["config"], (self.font_size or FONT_SIZE) / FONT_SIZE)
         marks = {name: {**config["style"][name], "color": self.colours[0]} for name in ("dot", "interval")}
         colours = {"range": {**config["range"], "category": list(self.colours)}, "style": {**config["style"], **marks}}
-        return {**styled, "config": {**config, **colours}}
+        return {**styled_spec, "config": {**config, **colours}}
 
 
 def titled_chart(figure: Figure, room: float = 1.0) -> altair.LayerChart:

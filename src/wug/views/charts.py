@@ -158,7 +158,7 @@ def curves(
     names = [*([("series:N", "of")] if has_series else []), ("x:Q", x, "~g")]
     xs = sorted({point.x for point in points})
     shift = has_series and len(points) <= MAX_INTERVAL_POINTS
-    rows = [_curve_datum(point, _shifted(point, xs, series) if shift else point.x) for point in points]
+    rows = [_curve_datum(point, _shifted_x(point, xs, series) if shift else point.x) for point in points]
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=vega.count_axis(xs, x),
         color=alt.Color("series:N", **scale),
@@ -315,7 +315,7 @@ def _curve_datum(point: LinePoint, at: float) -> dict[str, Any]:
     }
 
 
-def _shifted(point: LinePoint, xs: Sequence[float], series: Sequence[str]) -> float:
+def _shifted_x(point: LinePoint, xs: Sequence[float], series: Sequence[str]) -> float:
     """The x of a point, shifted so that points of other lines do not hide it."""
     gap = min((b - a for a, b in itertools.pairwise(xs)), default=1.0)
     return point.x + (series.index(point.series) - (len(series) - 1) / 2) * gap * min(0.1, 0.5 / len(series))

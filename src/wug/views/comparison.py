@@ -176,10 +176,10 @@ def summary(comparison: RunComparison) -> list[str]:
     for first, second, contrasts in side_pairs(comparison):
         a, b, n = names[first.label], names[second.label], len(contrasts)
         significant = [c for c in contrasts if c.significant and c.higher is not None]
-        directed = all(c.better_side is not None for c in significant)
-        winners = [c.better_side if directed else c.higher for c in significant]
+        all_directed = all(c.better_side is not None for c in significant)
+        winners = [c.better_side if all_directed else c.higher for c in significant]
         won = Counter(side.label for side in winners if side is not None)
-        word = "better" if directed else "higher"
+        word = "better" if all_directed else "higher"
         both_win = won[first.label] and won[second.label]
         scores = [
             f"{name} is {word}{'' if both_win else f' than {other_name}'} on {won[side.label]}"
@@ -308,13 +308,13 @@ def head(first: str, second: str) -> list[str]:
 
 
 def _block(contrast: Contrast) -> Text:
-    suite, metric, n, first, second, difference, interval, p, corrected, verdict = line(contrast)
+    suite, metric, n, first, second, difference, interval, p, p_holm, verdict = line(contrast)
     a, b = contrast.first.label, contrast.second.label
     return Text.assemble(
         (f"{suite} · {metric}", "bold"),
         f"  n = {n}\n  {a} {first}   {b} {second}   {b} − {a} ",
         (difference, "bold"),
-        f" {interval}\n  p {p}, p (Holm) {corrected}: ",
+        f" {interval}\n  p {p}, p (Holm) {p_holm}: ",
         (verdict, "bold" if contrast.significant else ""),
     )
 

@@ -28,8 +28,8 @@ Effect = tuple[FormattedEstimate, list[tuple[str, float]]]
 def effect_estimates(result: Result) -> tuple[FormattedEstimate, ...]:
     """The mean effects and margins over all items, and the same standardised."""
     overall = {estimate.metric: estimate for estimate in result.estimates if estimate.group == "all"}
-    derived = (metric.name for metric in result.metrics if metric.derived)
-    return tuple(format_estimate(result, overall[name]) for name in derived if name in overall)
+    derived_metrics = (metric.name for metric in result.metrics if metric.derived)
+    return tuple(format_estimate(result, overall[name]) for name in derived_metrics if name in overall)
 
 
 def effects_part(result: Result) -> EstimatesPart | None:
@@ -58,7 +58,7 @@ def effects_figure(result: Result, rows: Rows) -> Figure | None:
     if not effects:
         return None
     values = {e.metric: e.value for e in effect_estimates(result)}
-    standardised = [values.get(f"standardised_{e.metric}") for e, _ in effects]
+    standardised_values = [values.get(f"standardised_{e.metric}") for e, _ in effects]
     dots = " Each circle is an item." if any(items for _, items in effects) else ""
     return Figure(
         id="effects",
@@ -68,11 +68,11 @@ def effects_figure(result: Result, rows: Rows) -> Figure | None:
         columns=("effect", "mean (bits)", "95% interval", "mean / SD", "n"),
         rows=tuple(
             (e.name, bits(e.value), e.interval or "–", "–" if d is None else number(d), f"{e.n:,}")
-            for (e, _), d in zip(effects, standardised, strict=True)
+            for (e, _), d in zip(effects, standardised_values, strict=True)
         ),
         records=tuple(
             {"effect": e.metric, "bits": e.value, "low": e.low, "high": e.high, "standardised": d, "n": e.n}
-            for (e, _), d in zip(effects, standardised, strict=True)
+            for (e, _), d in zip(effects, standardised_values, strict=True)
         ),
     )
 

@@ -94,8 +94,8 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
             candidates += zip(positions, repeat(group))
     candidates.sort()
     candidate_counts = Counter(group for _, group in candidates)
-    picked = spread_sample(candidates, limit, lambda pair: pair[1])
-    sampled_rows = {name: rows.read([position for position, _ in members]) for name, members in picked.items()}
+    sample_by_group = spread_sample(candidates, limit, lambda pair: pair[1])
+    sampled_rows = {name: rows.read([position for position, _ in members]) for name, members in sample_by_group.items()}
     order = [
         *(name for name in sample.titles if name in sampled_rows),
         *(name for name in sampled_rows if name not in sample.titles),

@@ -301,13 +301,13 @@ def _summary(sections: Sections) -> str:
 
 def _featured_figures(sections: Sections) -> list[Figure]:
     """The first figures of the results that differ most between models; of others, those with the lowest scores."""
-    ranked: list[tuple[float, float, ReportSection]] = []
+    ranking: list[tuple[float, float, ReportSection]] = []
     for group in (group for suites in sections.values() for group in suites.values()):
         entries_with_figures = [entry for entry in group if _is_score(entry) and _figures(entry)]
         if entries_with_figures:
             values = [_value(entry) for entry in entries_with_figures]
-            ranked.append((min(values) - max(values), min(values), min(entries_with_figures, key=_value)))
-    ranked.sort(key=lambda row: row[:2])
+            ranking.append((min(values) - max(values), min(values), min(entries_with_figures, key=_value)))
+    ranking.sort(key=lambda row: row[:2])
     return [
         replace(
             figure,
@@ -315,7 +315,7 @@ def _featured_figures(sections: Sections) -> list[Figure]:
             title=f"{entry.result.suite} · {entry.model} · {entry.headline.text if entry.headline else ''}",
             note=f"{figure.title}. {figure.note}",
         )
-        for index, (_, _, entry) in enumerate(ranked[:FEATURED_RESULTS])
+        for index, (_, _, entry) in enumerate(ranking[:FEATURED_RESULTS])
         for figure in _figures(entry)[:1]
     ]
 

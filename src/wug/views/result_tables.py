@@ -31,8 +31,8 @@ PROTOCOL_COLUMNS = ("run", "suite", "model", "protocol", "rules", "metric", "val
 
 def headline(result: Result) -> Result:
     """The result with its headline estimate only; one for each group if its metric has no mean over them."""
-    divided = tuple(estimate for estimate in result.headlines if result.metric(estimate.metric).split_by)
-    return replace(result, estimates=divided or (() if result.headline is None else (result.headline,)))
+    group_estimates = tuple(estimate for estimate in result.headlines if result.metric(estimate.metric).split_by)
+    return replace(result, estimates=group_estimates or (() if result.headline is None else (result.headline,)))
 
 
 def with_effects(result: Result) -> Result:

@@ -128,8 +128,8 @@ def curve_names(curves: Sequence[Curve]) -> list[str]:
     parts = [
         (curve.suite, metric_label(curve.metric, curve.kind), curve.series.removeprefix(prefix)) for curve in curves
     ]
-    differing = [index for index in range(3) if len({part[index] for part in parts}) > 1] or [1]
-    return [" · ".join(part[index] for index in differing) for part in parts]
+    indices = [index for index in range(3) if len({part[index] for part in parts}) > 1] or [1]
+    return [" · ".join(part[index] for index in indices) for part in parts]
 
 
 def comparison_table(comparison: SweepComparison) -> RowTable:

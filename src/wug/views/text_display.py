@@ -163,8 +163,10 @@ def direction_runs(texts: Sequence[str]) -> list[DirectionRun]:
     resolved_directions: list[Direction] = []
     for index, text_direction in enumerate(directions):
         next_direction = next((direction for direction in directions[index + 1 :] if direction is not None), None)
-        neutral = resolved_directions[-1] if resolved_directions and resolved_directions[-1] == next_direction else base
-        resolved_directions.append(text_direction or neutral)
+        neutral_direction = (
+            resolved_directions[-1] if resolved_directions and resolved_directions[-1] == next_direction else base
+        )
+        resolved_directions.append(text_direction or neutral_direction)
     spans: list[DirectionRun] = []
     for run_direction, indices in groupby(range(len(texts)), key=resolved_directions.__getitem__):
         positions = list(indices)

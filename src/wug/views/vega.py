@@ -90,8 +90,8 @@ def styled_chart(
     chart: alt.LayerChart | alt.VConcatChart, style: Callable[[dict[str, Any]], dict[str, Any]] = dict
 ) -> alt.LayerChart:
     """The styled chart, for a notebook; `style` changes its specification."""
-    styled: alt.LayerChart = type(chart).from_dict(style(spec(chart)), validate=False)
-    return styled
+    styled_copy: alt.LayerChart = type(chart).from_dict(style(spec(chart)), validate=False)
+    return styled_copy
 
 
 def unstyled_spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:

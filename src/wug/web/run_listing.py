@@ -183,5 +183,5 @@ def _matches(run: Run, suites: set[str], query: RunQuery) -> bool:
     if (query.kind or query.suite) and not suites:
         return False
     text = query.text.lower()
-    searched = (run.model, run.command, str(run.id), run.name or "", run.note or "", run.message or "", *suites)
-    return not text or any(text in field.lower() for field in searched)
+    search_fields = (run.model, run.command, str(run.id), run.name or "", run.note or "", run.message or "", *suites)
+    return not text or any(text in field.lower() for field in search_fields)

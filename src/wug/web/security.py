@@ -197,10 +197,10 @@ def login_response(scope: Scope, site: Site) -> Response | None:
     """The response to a request with the token in its URL, or without a token; None if it may proceed."""
     headers = Headers(scope=scope)
     url, token = _split_token(scope)
-    authenticated = _is_authenticated(headers, site)
-    if token is not None and scope["method"] in SAFE_METHODS and (authenticated or _is_token(token, site)):
+    is_authenticated = _is_authenticated(headers, site)
+    if token is not None and scope["method"] in SAFE_METHODS and (is_authenticated or _is_token(token, site)):
         return _log_in(url, headers, site)
-    return None if authenticated else _deny(url, scope, headers)
+    return None if is_authenticated else _deny(url, scope, headers)
 
 
 def _is_authenticated(headers: Headers, site: Site) -> bool:

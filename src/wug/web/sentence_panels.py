@@ -107,7 +107,7 @@ def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
             mean=_bits(total / len(scored_tokens))
             if (scored_tokens := [t for t in sentence.tokens if t.logprob is not None])
             else "–",
-            change="" if index == 0 else _signed(total - totals[0]),
+            change="" if index == 0 else _signed_bits(total - totals[0]),
             is_least=total == lowest,
             unscored=len(sentence.tokens) - len(scored_tokens),
         )
@@ -191,7 +191,7 @@ def _bits(value: float) -> str:
     return "∞" if value == math.inf else f"{value + 0.0:.1f}".replace("-", "−")
 
 
-def _signed(value: float) -> str:
+def _signed_bits(value: float) -> str:
     return f"{'+' if value >= 0 else '−'}{abs(value):.1f}" if math.isfinite(value) else "–"
 
 

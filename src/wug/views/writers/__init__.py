@@ -50,7 +50,7 @@ def delimited_lines(table: Tabular, delimiter: str, *, raw: bool = False) -> Ite
     out = _Line()
     # The writer quotes the characters of its line terminator: with CR LF, a lone CR in a value is quoted.
     writer = _csv.writer(out, delimiter=delimiter, lineterminator="\r\n")
-    cell = _cell if raw else _guarded
+    cell = _cell if raw else _escape_formula
     for row in chain((table.names,), table.values()):
         writer.writerow(map(cell, row))
         yield out.text
@@ -71,7 +71,7 @@ def _cell(value: object) -> object:
     return value if isinstance(value, (str, int, float)) else nested_text(value)
 
 
-def _guarded(value: object) -> object:
+def _escape_formula(value: object) -> object:
     return no_formula(value) if isinstance(value, str) else _cell(value)
 
 

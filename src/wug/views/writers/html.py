@@ -30,8 +30,8 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
 
 
 def _row(cells: Sequence[str], align: str) -> str:
-    styled = (f'<td style="text-align:{ALIGNMENT[a]}">{_text(c)}</td>' for c, a in zip(cells, align, strict=True))
-    return f"<tr>{''.join(styled)}</tr>\n"
+    styled_cells = (f'<td style="text-align:{ALIGNMENT[a]}">{_text(c)}</td>' for c, a in zip(cells, align, strict=True))
+    return f"<tr>{''.join(styled_cells)}</tr>\n"
 
 
 def _text(text: str) -> str:

@@ -17,8 +17,8 @@ def write(table: Tabular, *, raw: bool = False) -> Iterator[str]:
     if table.document is not None:
         yield json.dumps(json_safe(table.document), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         return
-    opening = "["
+    prefix = "["
     for record in records(table):
-        yield f"{opening}\n{record}"
-        opening = ","
-    yield "[]\n" if opening == "[" else "\n]\n"
+        yield f"{prefix}\n{record}"
+        prefix = ","
+    yield "[]\n" if prefix == "[" else "\n]\n"

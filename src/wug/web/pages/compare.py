@@ -346,18 +346,18 @@ def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
 
 def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
     has_repeats = len({row.summary.model for row in rows}) < len(rows)
-    ranked = rows[:MAX_RANKED_MODELS]
-    names = short_names(row.summary.model for row in ranked)
+    top_rows = rows[:MAX_RANKED_MODELS]
+    names = short_names(row.summary.model for row in top_rows)
     points = [
         point(
             row.headline,
             name=f"{names[row.summary.model]} (run {row.summary.run})" if has_repeats else names[row.summary.model],
             chance=chance_level(row.summary.kind, row.headline.metric, row.summary.estimates),
         )
-        for row in ranked
+        for row in top_rows
     ]
-    name, share = rows[0].headline.name, all(row.headline.share for row in ranked)
-    limit_note = f" The first {len(ranked)} of {len(rows)}." if len(ranked) < len(rows) else ""
+    name, share = rows[0].headline.name, all(row.headline.share for row in top_rows)
+    limit_note = f" The first {len(top_rows)} of {len(rows)}." if len(top_rows) < len(rows) else ""
     return estimate_figure(
         "suite",
         f"Every model on {suite}",
@@ -365,7 +365,7 @@ def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
         partial(charts.intervals, points, title=name, share=share),
         [
             ({"run": str(summary.run), "model": summary.model, "status": summary.status, "metric": row.metric}, row)
-            for summary, row in ranked
+            for summary, row in top_rows
         ],
     )
 

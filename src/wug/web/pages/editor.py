@@ -102,14 +102,14 @@ def _create_draft(request: Request, content: JsonObject) -> JsonObject:
         builtins = editable_builtins()
         if name not in builtins:
             raise InputError(f"there is no built-in suite {name!r}")
-        return _created(site, open_suite(builtins[name])[0], f"the built-in suite {name}")
+        return _draft_address(site, open_suite(builtins[name])[0], f"the built-in suite {name}")
     if kind == "file":
         document, notes = open_suite(site.resolve_path(name))
-        return _created(site, document, " ".join([name, *notes]))
+        return _draft_address(site, document, " ".join([name, *notes]))
     designs = default_editor().DESIGNS
     if source not in designs:
         raise InputError(f"a suite cannot be created from {source!r}")
-    return _created(site, designs[source](), "")
+    return _draft_address(site, designs[source](), "")
 
 
 async def _upload(request: Request) -> Response:
@@ -274,7 +274,7 @@ def _draft(request: Request) -> Draft:
     return draft
 
 
-def _created(site: Site, document: Document, origin: str) -> JsonObject:
+def _draft_address(site: Site, document: Document, origin: str) -> JsonObject:
     return {"address": f"/editor/{draft_store(site).create(document, _now_ms(), origin).id}"}
 
 
@@ -309,4 +309,4 @@ def _open_upload(site: Site, name: str, data: bytes) -> JsonObject:
             document, notes = open_suite(path)
         except InputError as error:
             raise InputError(str(error).replace(str(path), name)) from None
-    return _created(site, document, " ".join([name, *notes]))
+    return _draft_address(site, document, " ".join([name, *notes]))

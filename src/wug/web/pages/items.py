@@ -321,17 +321,17 @@ def sorted_places(values: Iterable[tuple[int, SortKey]], *, descending: bool) ->
     """Positions sorted by value: numbers, then texts, then those without a value; the sort is stable."""
     numbers: list[tuple[float, int]] = []
     texts: list[tuple[str, int]] = []
-    unvalued: list[int] = []
+    positions_without_value: list[int] = []
     for position, value in values:
         if value is None:
-            unvalued.append(position)
+            positions_without_value.append(position)
         elif isinstance(value, str):
             texts.append((value, position))
         else:
             numbers.append((value, position))
     yield from (position for _, position in sorted(numbers, key=lambda pair: pair[0], reverse=descending))
     yield from (position for _, position in sorted(texts, key=lambda pair: pair[0], reverse=descending))
-    yield from unvalued
+    yield from positions_without_value
 
 
 def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:

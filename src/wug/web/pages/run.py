@@ -130,8 +130,8 @@ def _run_figure(site: Site, run: int, results: Sequence[tuple[Summary, Formatted
     summaries = site.reader.overview([run])
     has_repeated_suite = len({(summary.kind, summary.suite) for summary in summaries}) < len(summaries)
     if has_repeated_suite and not any(summary.error for summary in summaries):
-        compared = across_figures([summary.result for summary in site.reader.stored(run, outcomes=True)])
-        return next(compared, None) or suites_figure(results)
+        figures = across_figures([summary.result for summary in site.reader.stored(run, outcomes=True)])
+        return next(figures, None) or suites_figure(results)
     return suites_figure(results)
 
 

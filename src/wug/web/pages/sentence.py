@@ -159,10 +159,10 @@ def _parse(request: Request) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     site, query = site_of(request), request.query_params
     if not query.keys() & {"s", "text", "m"} and (models := tuple(scoring_models(site.models)[:1])):
         return EXAMPLE, models, ""
-    linked = query.getlist("text")
-    texts = tuple(text for sentence in [*query.getlist("s"), *linked] if (text := " ".join(sentence.split())))
+    linked_texts = query.getlist("text")
+    texts = tuple(text for sentence in [*query.getlist("s"), *linked_texts] if (text := " ".join(sentence.split())))
     models = tuple(dict.fromkeys(query.getlist("m")))
-    if linked and not models:
+    if linked_texts and not models:
         models = _matching_model(site, query.get("model", ""))
     unknown_models = [model for model in models if model not in site.models]
     if unknown_models:
