@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import reference
-from case_selection import LONGEST_FIRST, WHOLE
+from case_selection import LONG_NEXT, LONGEST_FIRST, WHOLE
 
 settings.register_profile(
     "wug",
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path.stem in LONGEST_FIRST or "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
     if hasattr(config, "workerinput"):
-        places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+        places = {name: place for place, name in enumerate((*LONGEST_FIRST, *LONG_NEXT))}
         items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 

@@ -48,4 +48,4 @@ def test_by_day_what_is_for_the_night_is_left() -> None:
 
 def test_the_slow_test_files_exist() -> None:
     there = {path.stem for path in Path(__file__).parent.rglob("test_*.py")}
-    assert set(case_selection.LONGEST_FIRST) <= there
+    assert {*case_selection.LONGEST_FIRST, *case_selection.LONG_NEXT} <= there

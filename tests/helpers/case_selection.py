@@ -18,6 +18,8 @@ LONGEST_FIRST = (
     *("test_published_recipes", "test_damage", "test_media", "test_api", "test_resume"),
 )
 """Test files that take longest; the others take seconds each."""
+LONG_NEXT = ("test_plugin", "test_queue", "test_pages", "test_help_examples", "test_hostile")
+"""Test files that start after those; `make quick` runs them, too."""
 
 
 def cases(always: Iterable[Case], at_night: Iterable[Case]) -> list[Case]:
