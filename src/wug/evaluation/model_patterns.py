@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, first_line, needs_extra
 from wug.files import existing, read_lines, shortened, user_path
-from wug.models import hub_is_away
+from wug.models.huggingface.hub import hub_is_away
 
 log = logging.getLogger("wug")
 

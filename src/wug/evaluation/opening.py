@@ -23,7 +23,10 @@ from wug.evaluation.handle import ModelHandle
 from wug.files import existing, head, read_object, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
 from wug.interfaces import Family, Suite
-from wug.models import ModelSpec, WatchedModel, adopt, backend_for, parse
+from wug.models import ModelSpec
+from wug.models.huggingface.in_memory import WatchedModel, adopt
+from wug.models.huggingface.loading import backend_for
+from wug.models.spec import parse
 from wug.options import names, refuse_unknown
 from wug.problems import Problem
 

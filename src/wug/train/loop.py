@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import ModelError
-from wug.models import ran_out
+from wug.models.huggingface.devices import ran_out
 from wug.train.checkpoint import TrainingFolder, TrainingState
 from wug.train.options import TrainingConfig
 from wug.train.steps import Optimiser, TrainingSteps, TrainingTask

@@ -68,7 +68,7 @@ class TextMaterial:
         return make_task(tokenizer, self._size, rows=rows, device=device, bfloat16=bfloat16)
 
     def _word_lstm(self, device: str, bfloat16: bool) -> TrainingTask:
-        from wug.models import read_words, write_words
+        from wug.models.tokenization.words import read_words, write_words
         from wug.train.corpus import encode
         from wug.train.text_models import LSTMTask
         from wug.train.vocabulary import frequent_words, word_ids

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wug.models import words_of
+from wug.models.tokenization.words import words_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

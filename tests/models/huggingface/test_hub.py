@@ -12,8 +12,8 @@ import pytest
 
 from command_line import run_python
 from timeouts import PATIENCE
-from wug.models import parse
 from wug.models.huggingface import hub
+from wug.models.spec import parse
 
 
 @pytest.fixture
