@@ -8,12 +8,12 @@ from tree_size import Counts, count
 
 AT_MOST = Counts(
     files=431,
-    lines=78_915,
+    lines=78_870,
     untyped=138,
     class_names_used_twice=1,
-    long_modules=4,
+    long_modules=3,
     wide_functions=3,
-    tiny_modules=2,
+    tiny_modules=1,
 )
 """Lower these when the tree shrinks. Where it has to grow, the change says why."""
 
