@@ -79,13 +79,12 @@ class _Index:
         self._added: list[tuple[int, bytes]] = []
 
     def add(self, block: int, keys: bytes) -> None:
-        """Add a block; keys are sorted on the next lookup."""
+        """Add a block; its keys are found once they are sorted."""
         self.newest = max(self.newest, block)
         self._added.append((block, keys[: len(keys) // KEY_BYTES * KEY_BYTES]))
 
     def find(self, keys: npt.NDArray[np.bytes_]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Block and position of each key; block 0 for an unknown key."""
-        self._sort_added()
         parts, last = keys.view(KEY_PARTS), len(self._tails) - 1
         order = np.argsort(parts["tail"])  # neighbours in the index are found one after the other
         heads, tails = parts["head"][order], parts["tail"][order]
@@ -99,11 +98,11 @@ class _Index:
 
     def forget(self, block: int) -> None:
         """Remove a block that turned out to be damaged."""
-        self._sort_added()
         kept = self._entries["block"] != block
         self._tails, self._entries = self._tails[kept], self._entries[kept]
 
-    def _sort_added(self) -> None:
+    def sort(self) -> None:
+        """Sort the keys that were added."""
         if not self._added:
             return
         added, self._added = self._added, []
@@ -139,8 +138,9 @@ class Cache:
 
     def missing(self, model: bytes, keys: bytes) -> tuple[npt.NDArray[np.intp], int]:
         """The positions of the distinct keys without an output, and the number of distinct keys."""
+        index = self._index(model)
         distinct, first = np.unique(_as_array(keys), return_index=True)
-        blocks, _ = self._index(model).find(distinct)
+        blocks, _ = index.find(distinct)
         return first[blocks == 0], len(distinct)
 
     def read(self, model: bytes, keys: bytes) -> list[bytes | None]:
@@ -240,6 +240,7 @@ class Cache:
         sql = "SELECT blocks.id, keys FROM blocks JOIN models ON models.id = model WHERE key = ? AND blocks.id > ?"
         for number, keys in self._execute(f"{sql} ORDER BY blocks.id", model, index.newest):
             index.add(number, keys if isinstance(keys, bytes) else b"")
+        index.sort()
         return index
 
     def _outputs(self, model: bytes, number: int) -> list[bytes] | None:
