@@ -79,7 +79,7 @@ class _Index:
         self._added: list[tuple[int, bytes]] = []
 
     def add(self, block: int, keys: bytes) -> None:
-        """Add a block; its keys are found once they are sorted."""
+        """Add a block; its keys are found after `sort`."""
         self.newest = max(self.newest, block)
         self._added.append((block, keys[: len(keys) // KEY_BYTES * KEY_BYTES]))
 
@@ -102,7 +102,6 @@ class _Index:
         self._tails, self._entries = self._tails[kept], self._entries[kept]
 
     def sort(self) -> None:
-        """Sort the keys that were added."""
         if not self._added:
             return
         added, self._added = self._added, []
