@@ -21,6 +21,7 @@ CORE = {
 ALLOWED = {
     "arguments": {"errors"},
     "traits": set(),
+    "types": {"interfaces", "outcomes", "problems", "requests", "traits"},  # for plugins; no module imports it
     "requests": {"errors", "traits"},
     "outcomes": {"identity", "labels"},
     "identity": set(),

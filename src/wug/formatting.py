@@ -28,7 +28,7 @@ class FormattedEstimate:
 
     metric: str
     name: str
-    reading: str
+    meaning: str
     """What the metric measures."""
     group: str
     text: str
@@ -51,7 +51,7 @@ def format_estimate(result: Result, estimate: Estimate, group: str = "") -> Form
     return FormattedEstimate(
         metric=estimate.metric,
         name=metric_label(estimate.metric, result.kind),
-        reading=metric.meaning,
+        meaning=metric.meaning,
         group=group or estimate.group,
         text=value_text(estimate.value, share=share, unit=metric.unit) if measurable else NOT_MEASURABLE,
         interval=interval_text(low, high, estimate.method, share=share) if measurable else "",

@@ -526,7 +526,7 @@ def test_a_report_is_short_and_a_suite_opens_with_its_figure_first(chromium: Any
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(report)
     assert page.locator(".top .lead").inner_text() == "3 models on 11 suites."
-    expect(page.locator("#telling figure")).to_have_count(3)
+    expect(page.locator("#featured figure")).to_have_count(3)
     assert page.evaluate("document.querySelectorAll('*').length") < 5000
     grid = page.locator("table.grid").evaluate("t => [t.scrollWidth, t.closest('.scroll').clientWidth]")
     assert grid[0] <= grid[1]
@@ -564,11 +564,11 @@ def test_five_models_fit_into_a_report(chromium: Any, tmp_path: Path) -> None:
 def test_a_report_has_at_most_six_pages_on_paper(chromium: Any, report: str) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(report)
-    page.wait_for_selector("#telling .drawn:not(.loading) svg.marks")
+    page.wait_for_selector("#featured .drawn:not(.loading) svg.marks")
     pages = re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))
     assert 1 <= len(pages) <= 6
     page.emulate_media(media="print")
-    assert page.locator("#telling .plot svg:visible").count() == 3
+    assert page.locator("#featured .plot svg:visible").count() == 3
     assert page.locator(".on-demand:visible, .suite:visible, button:visible:not(.legend button)").count() == 0
     page.close()
 

@@ -143,7 +143,8 @@ class GroupedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group, then the options of all commands."""
         grouped_options = {option for group in self._groups.values() for option in group}
-        general_options = [option for option in self.get_params(ctx) if option not in grouped_options]
+        parameters = [item for item in self.get_params(ctx) if isinstance(item, click.Option)]
+        general_options = [option for option in parameters if option not in grouped_options]
         for title, options in {**self._groups, "General": general_options}.items():
             if records := [record for option in options if (record := option.get_help_record(ctx))]:
                 with formatter.section(title):
@@ -372,4 +373,4 @@ def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[...
     columns = (label_column, BarColumn(), count_column, TimeRemainingColumn(), text_column)
     with Progress(*columns, console=printing.console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None, now="")
-        yield lambda count_column, total, now="": bar.update(task, completed=count_column, total=total or None, now=now)
+        yield lambda done, total, now="": bar.update(task, completed=done, total=total or None, now=now)

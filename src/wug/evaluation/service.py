@@ -1,4 +1,4 @@
-"""The run service: every evaluation, from the command line, from Python or from the site, goes through `execute`."""
+"""Runs of suites on models: `execute` does those of `wug run`, `wug.run`, the demo, training and the site."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class PredictionCard(NamedTuple):
     title: str
     metric: str
     estimate: FormattedEstimate
-    reading: str
+    meaning: str
     formula: str
     source: str = ""
     """The formula as written in the suite, if that differs."""

@@ -127,7 +127,7 @@ def render(
         title=_title(entries) if lead is None else lead.title,
         date=max((entry.report.created or "" for entry in entries), default=""),
         summary=_summary(sections) if lead is None else "",
-        telling=_featured_figures(sections) if lead is None and len(entries) > 1 and has_charts else [],
+        featured=_featured_figures(sections) if lead is None and len(entries) > 1 and has_charts else [],
         lead=lead,
         entries=entries,
         models=models,
@@ -311,7 +311,7 @@ def _featured_figures(sections: Sections) -> list[Figure]:
     return [
         replace(
             figure,
-            id=f"telling-{index}",
+            id=f"featured-{index}",
             title=f"{entry.result.suite} · {entry.model} · {entry.headline.text if entry.headline else ''}",
             note=f"{figure.title}. {figure.note}",
         )

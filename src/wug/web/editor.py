@@ -152,7 +152,8 @@ class DraftStore:
     def update(self, id: str, document: Mapping[str, Any], changed: int, seen_revision: int | None) -> Draft:
         """Write a new revision; DraftConflict if the current one is not the one that the page has seen.
 
-        A deleted draft is created again: the page that still has it knows best. Without `seen` it is overwritten.
+        A deleted draft is created again: the page that still has it knows best. Without `seen_revision`, the draft is
+        overwritten.
         """
         with self._writing:
             stored = self.find(id)
@@ -261,8 +262,8 @@ def save_suite(document: Mapping[str, Any], path: Path, *, overwrite: bool, seen
     """Write a suite to a file and return the digest of its content.
 
     Raises:
-        SuiteFileExists: there is a file with other content, unless `overwrite` or its digest is the one `seen` when it
-            was last saved, so that nobody else has written to it.
+        SuiteFileExists: there is a file with other content, unless `overwrite` or its digest is `seen_digest`, that of
+            the content that was last saved: then nobody else has written to it.
     """
     suffix, suffixes = path.suffix.lower(), default_editor().SUFFIXES
     if suffix not in suffixes:

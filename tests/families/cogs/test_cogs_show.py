@@ -14,8 +14,8 @@ from html_helpers import EVIL, Seen, check_escaped, read, tainted_outcomes
 from wug.evaluation.evaluate import build_result
 from wug.families import cogs as family
 from wug.families.cogs.logical_form import ERRORS
-from wug.families.cogs.view import LABELS, MAX_TERMS, short
-from wug.outcomes import Result, Signature
+from wug.families.cogs.view import LABELS, MAX_TERMS, broken_rules, short
+from wug.outcomes import Outcome, Result, Signature
 from wug.results.average import averages
 from wug.results.queries import table_of
 from wug.stats import estimates
@@ -176,6 +176,14 @@ def test_rules_that_predictions_break_are_counted(result: Result) -> None:
     [(_, rows)] = table(result, "rules").groups
     rules = {row.cells[0].text: row.cells[1].text for row in rows}
     assert (rules["unreadable"], rules["unbound"]) == ("1", "1")
+
+
+def test_rules_that_are_broken_equally_often_stand_in_the_order_of_the_lines() -> None:
+    names = ["unbound", "unreadable", "order", "gap", "type", "root", "cycle"]
+    outcome = Outcome("1", "exact", False, {}, {"violations": [f"{name}: in the line" for name in names]})
+    part = broken_rules([outcome, outcome])
+    assert part is not None
+    assert [row.cells[0].text for row in part.groups[0][1]] == names
 
 
 def test_gold_and_prediction_stand_term_beside_term(page: str, seen: Seen) -> None:

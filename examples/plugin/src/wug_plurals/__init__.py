@@ -10,10 +10,7 @@ from typing import Any, Literal
 from wug.errors import InputError
 from wug.families.sampling import sampled
 from wug.files import checksum, read_lines
-from wug.outcomes import Metric, Outcome, Result
-from wug.problems import Problem
-from wug.requests import Request, Scorer
-from wug.traits import FamilyTraits
+from wug.types import FamilyTraits, Metric, Outcome, Problem, Request, Result, Scorer
 
 OPTIONS = ()
 TRAITS = FamilyTraits(builtin_model="wug-causal", breakdown=("ending",))
@@ -96,14 +93,14 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path, options: Mapping[str, str]) -> list[Plurals]:
     """The suite in a file, or one error with all faults."""
-    faults = check(path)
+    faults = check(path, options)
     if faults:
         raise InputError("; ".join(map(str, faults)), file=path)
     nouns = tuple(Noun(*line.split("\t")) for _, line in _lines(path))
     return [Plurals(path.stem, nouns, dict(options))]
 
 
-def check(path: Path) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every fault of a file."""
     found = [
         Problem("error", f"line {number}", "write singular, right plural, wrong plural and ending, with tabs between")

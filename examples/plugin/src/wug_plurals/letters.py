@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from wug.errors import InputError
 from wug.models import ModelSpec
 from wug.options import Option
-from wug.requests import LN2, Request, Scored, Token
-from wug.traits import Traits
+from wug.types import LN2, Request, Scored, Token, Traits
 
 TRAITS = Traits(verbatim_names=True, uses_device=True)
 """Names may contain `?`, which otherwise starts the options of a model; `--device` is passed on as an option."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from wug.formatting import bits, headlines, other_estimates
-from wug.outcomes import Result
 from wug.rows import OutcomeRow, Rows
+from wug.types import Result
 from wug.views.grouped import group_figures
 from wug.views.parts import (
     EstimatesPart,

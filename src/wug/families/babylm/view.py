@@ -27,7 +27,7 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
         if estimate.group == MACRO:
             macro_estimate = format_estimate(result, estimate)
             yield EstimatesPart(
-                (replace(macro_estimate, name="mean of paradigms", reading="the score of the leaderboard"),)
+                (replace(macro_estimate, name="mean of paradigms", meaning="the score of the leaderboard"),)
             )
     yield from grouped.group_figures(result)
 

@@ -254,7 +254,8 @@ def broken_rules(outcomes: Sequence[Outcome]) -> page.TablePart | None:
     """Rules of well-formedness, and how many predictions break each; None if none is broken."""
     counts: Counter[str] = Counter()
     for outcome in outcomes:
-        counts.update({str(rule).partition(":")[0] for rule in outcome.detail.get("violations") or ()})
+        rules = (str(violation).partition(":")[0] for violation in outcome.detail.get("violations") or ())
+        counts.update(list(dict.fromkeys(rules)))
     if not counts:
         return None
     readings = {UNREADABLE: "a form is built of predicates with arguments in brackets", **RULES}

@@ -107,7 +107,7 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
       const line = document.createElement("tr");
       const name = element("th", row.name);
       name.scope = "row";
-      if (row.reading) name.title = row.reading;
+      if (row.meaning) name.title = row.meaning;
       line.append(name, element("td", row.text, "num"), element("td", row.interval || "–"), element("td", String(row.n), "num"));
       return line;
     }));

@@ -139,7 +139,7 @@ def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
             title=prediction.title,
             metric=estimate.metric,
             estimate=estimate,
-            reading=estimate.reading or str(formula.get("english") or ""),
+            meaning=estimate.meaning or str(formula.get("english") or ""),
             formula=text,
             source=source if "".join(source.split()) != "".join(text.split()) else "",
             passed=counts["true"],

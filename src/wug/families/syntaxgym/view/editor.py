@@ -34,7 +34,7 @@ def scores(result: Result, rows: Rows) -> dict[str, Any]:
             {
                 "metric": row.metric,
                 "name": row.name,
-                "reading": row.reading,
+                "meaning": row.meaning,
                 "formula": sources.get(_prediction_index(row.metric)),
                 "text": row.text,
                 "interval": row.interval if row.n >= ENOUGH else "",
