@@ -20,7 +20,7 @@ from wug.stats import wilson
 
 INDEX = "index.sqlite"
 OUTCOMES = "outcomes"
-VERSION = 2
+VERSION = 3
 """Schema version; a store of another version is refused."""
 APPLICATION_ID = 0x77756753
 """Written to the header of the SQLite file to identify an index of wug (`wugS`)."""
