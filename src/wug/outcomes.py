@@ -126,9 +126,8 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     method: str | None = None
-    """The interval method: `wilson`, `clopper-pearson`, `t`, `hall` or
-    `bootstrap-t`, followed by `, by source` if rows are not
-    independent; `none: …` gives the reason for no interval."""
+    """The interval method, such as `wilson`, `t`, `hall` or `bootstrap-t`, followed by `, by source` if rows are not
+    independent; `stderr` is that of another program. `none: …` gives the reason for no interval."""
 
     @classmethod
     def of(

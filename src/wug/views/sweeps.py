@@ -66,7 +66,7 @@ def show_points(curves: Curves, console: Console) -> None:
 
 
 def show_curves(curves: Curves, console: Console, *, by_field: bool = False) -> None:
-    """Print the curves as columns; more than fit as rows, those of the first suites unless `whole`."""
+    """Print the curves as columns; more than fit as rows, those of the first suites unless `by_field`."""
     total, steps = len(curves.curves), _steps(curves)
     if total > MAX_COLUMNS:
         curves = replace(curves, curves=_leading_curves(curves.curves, MAX_ROWS_BY_FIELD if by_field else MAX_ROWS))

@@ -183,7 +183,7 @@ def _means(results: Sequence[Result], field: str) -> Table:
 
 
 def print_table(table: FormattedTable, console: Console, *, group_columns: int = 0) -> None:
-    """Print a table; of neighbouring rows with the same first `grouped` cells, only the first shows them."""
+    """Print a table; of neighbouring rows with the same first `group_columns` cells, only the first shows them."""
     grid = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
     for column, (name, align) in enumerate(zip(table.head, table.align, strict=True)):
         justify: JustifyMethod = "right" if align == "r" else "left"

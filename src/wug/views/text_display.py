@@ -175,7 +175,7 @@ def direction_runs(texts: Sequence[str]) -> list[DirectionRun]:
 
 
 def join_letters(texts: Sequence[str], continues_word: Sequence[bool]) -> list[str]:
-    """Texts whose letters keep their form inside a word; `together` marks those that continue a word.
+    """Texts whose letters keep their form inside a word; `continues_word` marks those that do.
 
     An Arabic letter at the end of a separate box would have its final form in the middle of a word.
     """

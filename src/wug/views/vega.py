@@ -66,7 +66,7 @@ class SeriesSelection(NamedTuple):
     def legend(
         self, names: Sequence[str], series_noun: str, end_values: Mapping[str, float] | None = None
     ) -> dict[str, Any]:
-        """Data for a legend of buttons that set the parameter; `ends` are the last values of lines."""
+        """Data for a legend of buttons that set the parameter; `end_values` are the last values of lines."""
         shapes = [*SHAPES, _STAR, _SALTIRE] if len(names) > len(SHAPES) else SHAPES
         keys = [
             {

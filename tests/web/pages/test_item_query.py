@@ -5,15 +5,15 @@ from __future__ import annotations
 from starlette.testclient import TestClient
 
 import sample_results
-from wug.web.pages.items import item_page, neighbours, sorted_places
+from wug.web.pages.items import item_page, neighbours, sorted_positions
 from wug.web.site import Site
 
 VALUES = [(0, 2.0), (1, None), (2, "b"), (3, 1.0), (4, 2.0), (5, "a")]
 
 
 def test_numbers_come_before_texts_and_what_has_no_value_last() -> None:
-    assert list(sorted_places(VALUES, descending=False)) == [3, 0, 4, 5, 2, 1]
-    assert list(sorted_places(VALUES, descending=True)) == [0, 4, 3, 2, 5, 1]
+    assert list(sorted_positions(VALUES, descending=False)) == [3, 0, 4, 5, 2, 1]
+    assert list(sorted_positions(VALUES, descending=True)) == [0, 4, 3, 2, 5, 1]
 
 
 def test_a_stretch_says_which_of_how_many_it_has() -> None:

@@ -111,7 +111,7 @@ class ItemPage(NamedTuple):
 def _list(request: Request) -> Response:
     site, view, query = _parse(request)
     page_number = parse_page_number(request.query_params.get("page", ""))
-    page_of_items = item_page(ordered_places(site, view, query), page_number, view.items.size)
+    page_of_items = item_page(ordered_positions(site, view, query), page_number, view.items.size)
     return site.render(
         request,
         "items.html",
@@ -132,7 +132,7 @@ def _list(request: Request) -> Response:
 def _item_page(request: Request) -> Response:
     site, view, query = _parse(request)
     row = view.rows.at(request.path_params["place"])
-    previous, following = neighbours(ordered_places(site, view, query), row.position)
+    previous, following = neighbours(ordered_positions(site, view, query), row.position)
     return site.render(
         request,
         "item.html",
@@ -177,7 +177,7 @@ def _item_as_suite(request: Request) -> Response:
 
 def _table(request: Request) -> Response:
     site, view, query = _parse(request)
-    rows = _rows_at(view, ordered_places(site, view, query))
+    rows = _rows_at(view, ordered_positions(site, view, query))
     return table_response(request.path_params["form"], f"{view.file_name}-items", COLUMNS, map(_fields, rows))
 
 
@@ -288,7 +288,7 @@ def sort_options(view: ResultView, metric: str) -> list[SortOption]:
     return list(sorts.values())
 
 
-def ordered_places(site: Site, view: ResultView, query: ItemQuery) -> Sequence[int]:
+def ordered_positions(site: Site, view: ResultView, query: ItemQuery) -> Sequence[int]:
     """Positions of all items that match a query, in its order."""
     if view.run.status != "complete":  # it may grow
         return _order(view, query)
@@ -317,7 +317,7 @@ def neighbours(positions: Sequence[int], position: int) -> tuple[int | None, int
     return positions[index - 1] if index else None, positions[index + 1] if index + 1 < len(positions) else None
 
 
-def sorted_places(values: Iterable[tuple[int, SortKey]], *, descending: bool) -> Iterator[int]:
+def sorted_positions(values: Iterable[tuple[int, SortKey]], *, descending: bool) -> Iterator[int]:
     """Positions sorted by value: numbers, then texts, then those without a value; the sort is stable."""
     numbers: list[tuple[float, int]] = []
     texts: list[tuple[str, int]] = []
@@ -340,7 +340,7 @@ def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
     if sort is None:
         return view.rows.positions(query.filter)
     values = sort.values(view.rows, query.filter)
-    return array("q", sorted_places(values, descending=descending))
+    return array("q", sorted_positions(values, descending=descending))
 
 
 def _detail_key(name: str) -> Callable[[Outcome], SortKey]:
