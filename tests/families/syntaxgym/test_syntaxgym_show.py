@@ -132,10 +132,10 @@ def test_numbers_that_are_no_predictions_stand_by_themselves() -> None:
     ]
 
 
-def test_a_card_has_reading_formula_and_how_many_items_pass_and_fail() -> None:
+def test_a_card_has_meaning_formula_and_how_many_items_pass_and_fail() -> None:
     first, second, mean = part(suite_result(), CardsPart).cards
     assert [card.title for card in (first, second, mean)] == ["Prediction 1", "Prediction 2", "Prediction 1, mean"]
-    assert (first.reading, first.formula) == ("prediction_0 holds", FORMULAS[0])
+    assert (first.meaning, first.formula) == ("prediction_0 holds", FORMULAS[0])
     assert (first.source, first.estimate.text) == (f"({FORMULAS[0]})", "66.7%")
     assert set(first.conditions) == {"match", "mismatch"}
     assert [(card.passed, card.failed) for card in (first, second, mean)] == [(2, 1), (2, 1), (3, 0)]
@@ -145,7 +145,7 @@ def test_a_formula_that_the_suite_writes_alike_stands_there_once() -> None:
     alike = [{"source": FORMULAS[0].replace(" ", ""), "canonical": FORMULAS[0], "english": "said so"}]
     bare = tuple(replace(metric, meaning="") for metric in suite_result().metrics)
     card = part(suite_result(meta={"formulas": alike}, metrics=bare), CardsPart).cards[0]
-    assert (card.source, card.reading) == ("", "said so")
+    assert (card.source, card.meaning) == ("", "said so")
 
 
 def test_a_mean_has_a_t_interval_from_five_items_on() -> None:
