@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -252,13 +253,13 @@ class Table:
 
 
 @members(public)
-class Tabulated:
+class Tabulated(ABC):
     """A base for types that are shown as a table: as data frames, and as a file."""
 
     __slots__ = ()
 
-    def _as_table(self) -> Table:
-        raise NotImplementedError
+    @abstractmethod
+    def _as_table(self) -> Table: ...
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas data frame."""

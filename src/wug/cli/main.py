@@ -8,6 +8,7 @@ import io
 import os
 import signal
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
@@ -57,12 +58,12 @@ class DeclaredCommand(Protocol):
 Declaration = TypeVar("Declaration", bound=DeclaredCommand)
 
 
-class DeclaredGroup(SuggestingGroup, Generic[Declaration]):
+class DeclaredGroup(SuggestingGroup, ABC, Generic[Declaration]):
     """A group whose commands are declared by families, in their module `commands` or in the package itself."""
 
+    @abstractmethod
     def declared_by(self, commands: FamilyCommands) -> Sequence[Declaration]:
         """The commands of a family that are in this group."""
-        raise NotImplementedError
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
@@ -73,9 +74,9 @@ class DeclaredGroup(SuggestingGroup, Generic[Declaration]):
         declared = self._commands.get(cmd_name)
         return None if declared is None else verbosity.add_global_flags(self.command_of(declared))
 
+    @abstractmethod
     def command_of(self, declared: Declaration) -> click.Command:
         """The command for a declaration."""
-        raise NotImplementedError
 
     @property
     def _commands(self) -> dict[str, Declaration]:

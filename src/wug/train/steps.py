@@ -10,6 +10,7 @@ step with it cannot be captured in a CUDA graph.
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -26,7 +27,7 @@ Batch: TypeAlias = "Mapping[str, torch.Tensor]"
 log = logging.getLogger("wug")
 
 
-class TrainingTask:
+class TrainingTask(ABC):
     """A model with its training data. A batch depends on its step alone, so training can resume at any step."""
 
     model: torch.nn.Module
@@ -37,17 +38,17 @@ class TrainingTask:
     rate_factors: Mapping[str, float] = {}
     """Factors of the learning rate, by parameter name; 1 for parameters that are not named."""
 
+    @abstractmethod
     def batch(self, step: int) -> Batch:
         """The data of a step, on any device; shapes from a small set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per token."""
-        raise NotImplementedError
 
+    @abstractmethod
     def save(self, folder: Path, dtype: str) -> None:
         """Write the model so that a backend of wug loads it."""
-        raise NotImplementedError
 
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)

@@ -6,6 +6,7 @@ needs a GPU except recording the graph; elsewhere the same steps run one by one.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -105,7 +106,7 @@ def join(parts: Sequence[PartialOutputs], width: int) -> PartialOutputs:
     )
 
 
-class StaticBatch:
+class StaticBatch(ABC):
     """Memory of a fixed shape, and one step of the model that runs in it.
 
     Subclasses define `_step`, which must not depend on values that the CPU reads.
@@ -145,8 +146,8 @@ class StaticBatch:
             else:
                 self._graph.replay()
 
-    def _step(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _step(self) -> None: ...
 
     def _forward(self, tokens: torch.Tensor, hidden: torch.Tensor) -> tuple[Any, Any]:
         """For each of the next tokens (rows, count), the best token after it and its margin in nats.
