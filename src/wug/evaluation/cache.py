@@ -102,6 +102,7 @@ class _Index:
         self._tails, self._entries = self._tails[kept], self._entries[kept]
 
     def sort(self) -> None:
+        """Sort the keys that were added, so that they are found."""
         if not self._added:
             return
         added, self._added = self._added, []
