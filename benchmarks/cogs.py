@@ -119,9 +119,10 @@ def peers(gold: list[str], predictions: list[str], sample: int) -> None:
     """Print what one parse, one distance and one whole line cost, ours and theirs."""
     from lark import Lark  # type: ignore[import-not-found, unused-ignore]
     from nltk.metrics import edit_distance as nltk_distance  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    from rapidfuzz.distance import Levenshtein
 
     from wug.families.cogs.logical_form import parse, tokens
-    from wug.families.cogs.logical_form.measures import edit_distance, score_form
+    from wug.families.cogs.logical_form.measures import score_form
 
     lark = Lark(GRAMMAR, parser="earley")
     chosen = random.Random(1).sample(range(len(gold)), min(sample, len(gold)))
@@ -130,7 +131,7 @@ def peers(gold: list[str], predictions: list[str], sample: int) -> None:
     count = len(chosen)
     parse_ours = cpu_per_call(lambda n: parse(ours[n], "cogs"), count)
     parse_lark = cpu_per_call(lambda n: lark.parse(ours[n]), count)
-    edits_ours = cpu_per_call(lambda n: edit_distance(*split[n]), count)
+    edits_ours = cpu_per_call(lambda n: Levenshtein.distance(*split[n]), count)
     edits_nltk = cpu_per_call(lambda n: nltk_distance(*split[n], substitution_cost=1), count)
     whole = cpu_per_call(lambda n: score_form(ours[n], theirs[n], "cogs"), count)
     both = 2 * parse_lark + edits_nltk

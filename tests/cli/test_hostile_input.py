@@ -157,7 +157,7 @@ def test_without_packages_that_draw_a_report_has_the_numbers_of_its_charts(
     form, other = ("* cat ( x _ 1 ) ; sleep . agent ( x _ 2 , x _ 1 )", "dog ( x _ 1 )")
     gold.write_text(f"The cat slept .\t{form}\tin_distribution\n" * 2, encoding="utf-8")
     answers.write_text(f"{form}\n{other}\n", encoding="utf-8")
-    for package in ("altair", "vl_convert", "scipy", "rapidfuzz"):
+    for package in ("altair", "vl_convert", "scipy"):
         monkeypatch.setitem(sys.modules, package, None)
     for _ in range(2):
         assert wug("score", "cogs", "--gold", str(gold), "--predictions", str(answers)).code == 0

@@ -16,32 +16,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from rapidfuzz.distance import Levenshtein
+
 from wug.families.cogs.logical_form.checks import is_well_formed, kind_of, makes_sense
 from wug.families.cogs.logical_form.match import equivalent, order_invariant
 from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unreadable, parse, read, tokens, triples
-
-
-def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """The smallest number of tokens to insert, delete or replace that turns one list into the other."""
-    differing = [place for place, (token, other) in enumerate(zip(first, second, strict=False)) if token != other]
-    if len(first) == len(second):
-        if {first[place] for place in differing}.isdisjoint([second[place] for place in differing]):
-            return len(differing)  # no token can be kept by moving it
-        first, second = (side[differing[0] : differing[-1] + 1] for side in (first, second))
-    bits: dict[str, int] = {}
-    for position, token in enumerate(first):
-        bits[token] = bits.get(token, 0) | 1 << position
-    all_bits = (1 << len(first)) - 1
-    # Bit i: whether distances grow (rises) or shrink (falls) by one from row i to the next of the present column.
-    rises, falls = all_bits, 0
-    for token in second:
-        same = bits.get(token, 0)
-        diagonal = (((same & rises) + rises) ^ rises) | same | falls
-        grown = (falls | all_bits ^ (diagonal | rises)) << 1 | 1
-        rises = ((rises & diagonal) << 1 | all_bits ^ (diagonal | grown)) & all_bits
-        falls = grown & diagonal
-    return len(second) + rises.bit_count() - (falls & all_bits).bit_count()
-
 
 Bag: TypeAlias = Sequence[object]
 
@@ -93,7 +72,7 @@ def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = Fa
         well_formed_strict=form is not None and (sound or makes_sense(form)),
         order_invariant_match=form is not None and (exact or order_invariant(gold_form, form)),
         semantic_match=form is not None and (renamed or equivalent(gold_form, form)),
-        edit_distance=0 if exact else edit_distance(words, predicted_words),
+        edit_distance=Levenshtein.distance(words, predicted_words),
         longest=max(len(words), len(predicted_words)),
         counts=_count_overlap(gold_bags, predicted_bags),
     )
@@ -192,7 +171,7 @@ def reference_scores(gold: str, prediction: str) -> ReferenceScores:
         exact_match=gold == prediction,
         well_formed=theirs is not None,
         order_invariant_match=ours is not None and theirs is not None and _as_sets(ours) == _as_sets(theirs),
-        edit_distance=edit_distance(gold.split(), prediction.split()),
+        edit_distance=Levenshtein.distance(gold.split(), prediction.split()),
         counts=tuple(counts),
     )
 
