@@ -6,6 +6,7 @@ import json
 import random
 import re
 import sqlite3
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -384,6 +385,17 @@ def test_what_is_being_typed_into_a_cell_survives_too_and_is_one_step_to_undo(be
     page.keyboard.press("Control+z")
     assert grid(page)[1][1] == "The boy", "what was written before the reload"
     assert page.is_disabled("#undo")
+
+
+def test_a_click_that_comes_before_the_script_is_not_lost(page: Any) -> None:
+    def arrive_late(route: Any) -> None:
+        time.sleep(0.5)
+        route.continue_()
+
+    page.route("**/editor-start.js", arrive_late)
+    page.goto("/editor", wait_until="commit")
+    page.get_by_role("button", name="An empty suite").click()
+    ready(page)
 
 
 def test_a_finger_writes_into_a_cell_with_one_tap(new_context: Any, recorder: Any) -> None:
