@@ -15,7 +15,7 @@ from wug import registry
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wug"
 CORE = {
     *("errors", "files", "registry", "options", "rows", "stats", "stats_paired", "alignment", "tables"),
-    *("arguments", "formatting", "interfaces", "labels", "scores", "distributions", "timings", "identity"),
+    *("arguments", "arrays", "formatting", "interfaces", "labels", "scores", "distributions", "timings", "identity"),
     *("configuration", "outcomes", "patterns", "problems", "record_tables", "requests", "samples", "traits"),
 }
 ALLOWED = {
@@ -35,12 +35,13 @@ ALLOWED = {
     "record_tables": {"errors", "files", "formatting", "problems"},
     "options": {"errors", "files"},
     "rows": {"errors", "outcomes"},
-    "distributions": set(),
-    "stats": {"distributions", "identity", "outcomes"},
-    "stats_paired": {"distributions", "outcomes", "stats"},
+    "arrays": set(),
+    "distributions": {"arrays"},
+    "stats": {"arrays", "distributions", "identity", "outcomes"},
+    "stats_paired": {"arrays", "distributions", "outcomes", "stats"},
     "alignment": {"errors", "requests"},
     "tables": {"arguments", "errors", "files", "formatting", "interfaces", "registry"},
-    "scores": {"errors", "requests"},
+    "scores": {"arrays", "errors", "requests"},
     "timings": set(),
     "samples": {"outcomes", "registry"},
     "patterns": {"errors"},

@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from wug.arrays import Floats
 
 MAX_TERMS = 100_000
 """Maximum number of terms of the continued fraction; it needs about the square root of the larger parameter."""
@@ -135,7 +133,7 @@ def _fraction(a: float, b: float, x: float) -> float:
     return value
 
 
-def bootstrap_t(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[float, float] | None:
+def bootstrap_t(sums: Floats, sizes: Floats) -> tuple[float, float] | None:
     """The 95% bootstrap-t interval of the sum of `sums` over the sum of `sizes`; None if too few values differ.
 
     With sizes of 1 that is a mean. Efron & Tibshirani, An Introduction to the Bootstrap (1993), §12.5. Coverage is
@@ -157,7 +155,7 @@ def bootstrap_t(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[
 
 
 @lru_cache(maxsize=8)
-def _weights(n: int) -> NDArray[np.float64]:
+def _weights(n: int) -> Floats:
     """How often each of `n` units is in each sample."""
     drawn = np.random.default_rng(SEED).integers(0, n, (DRAWS, n))
     drawn += np.arange(DRAWS)[:, None] * n

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from wug.arrays import Floats, Integers, Ints
 from wug.errors import InputError
 from wug.requests import WHOLE_TEXT, Request, Scored
 
-Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Names: TypeAlias = Mapping[int, tuple[str, ...]]
 """Strings of some outputs of a block, by index."""
 
@@ -79,12 +79,12 @@ class Scores(Sequence[Scored]):
     """Scored texts, with one array per column for the tokens of all; a `Scored` is made on access."""
 
     texts: Sequence[str]
-    offsets: npt.NDArray[np.int64]
+    offsets: Ints
     """The first token of each text, and the number of tokens."""
     starts: npt.NDArray[np.int32]
     """Ascending in each text."""
     ends: npt.NDArray[np.int32]
-    logprobs: npt.NDArray[np.float64]
+    logprobs: Floats
     """NaN if the model has none."""
     token_names: Names = field(default_factory=dict)
     """The tokens' names, for texts in which they differ from the characters."""
@@ -193,7 +193,7 @@ class Scores(Sequence[Scored]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def before(self, characters: Sequence[int] | Integers) -> npt.NDArray[np.int64]:
+    def before(self, characters: Sequence[int] | Integers) -> Ints:
         """For each text, the index of its first token that does not begin before a character."""
         bounds = np.asarray(characters, dtype=np.int64)
         for at, names in self.token_names.items():
@@ -213,11 +213,11 @@ class Scores(Sequence[Scored]):
         begins, stops = self._bounds(first, last)
         return [math.fsum(values[a:b]) for a, b in zip(begins.tolist(), stops.tolist(), strict=True)]
 
-    def missing(self, first: Integers | None = None, last: Integers | None = None) -> npt.NDArray[np.int64]:
+    def missing(self, first: Integers | None = None, last: Integers | None = None) -> Ints:
         """The number of each text's tokens from `first` to before `last` without log-probability."""
         counts = _running(np.isnan(self.logprobs))
         begins, stops = self._bounds(first, last)
-        missing: npt.NDArray[np.int64] = counts[stops] - counts[begins]
+        missing: Ints = counts[stops] - counts[begins]
         return missing
 
     def _bounds(self, first: Integers | None, last: Integers | None) -> tuple[Integers, Integers]:
@@ -251,13 +251,13 @@ def _taken(by_position: Mapping[int, Named], chosen: Sequence[int]) -> dict[int,
     return {at: by_position[position] for at, position in enumerate(chosen) if position in by_position}
 
 
-def _running(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _running(sizes: npt.NDArray[Any]) -> Ints:
     sums = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=sums[1:])
     return sums
 
 
-def _or_none(logprobs: npt.NDArray[np.float64]) -> tuple[float | None, ...]:
+def _or_none(logprobs: Floats) -> tuple[float | None, ...]:
     values: list[float | None] = logprobs.tolist()
     for place in np.flatnonzero(np.isnan(logprobs)).tolist():
         values[place] = None

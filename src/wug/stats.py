@@ -11,19 +11,16 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist, fmean, pstdev, stdev
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from wug.arrays import Floats as Floats
+from wug.arrays import Indices
 from wug.distributions import MAX_UNITS, MIN_UNITS, beta_quantile, bootstrap_t, t_quantile
 from wug.identity import OVERALL, Group
 from wug.outcomes import PROPORTION_METHODS, Derivation, Estimate, Interval, Metric, Outcome, Unit
 from wug.outcomes import Method as Method
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Floats: TypeAlias = "NDArray[np.float64]"
 
 MIN_INTERIOR_VALUES = 20
 """Minimum number of values not at the bound before an interval is reported."""
@@ -231,9 +228,7 @@ class EstimateAccumulator:
                         derived += _effect(name, group, column[known], of, unit_name, standardised=standardised)
         return [*made, *derived]
 
-    def _effects_of(
-        self, metric: str, count: int, rows: Sequence[NDArray[np.intp]]
-    ) -> list[tuple[str, bool, NDArray[np.float64]]]:
+    def _effects_of(self, metric: str, count: int, rows: Sequence[Indices]) -> list[tuple[str, bool, Floats]]:
         """What is derived from a metric: name, whether standardised, and the value in each row; NaN in other rows."""
         columns = {how: np.full(count, np.nan) for how in self._derived.get(metric, ())}
         for how, column in columns.items():
@@ -265,7 +260,7 @@ class _Cell:
 
 
 def _estimate(
-    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, method: Method | None, unit_name: str
+    metric: str, group: str, numbers: Floats, of: Indices | None, method: Method | None, unit_name: str
 ) -> Estimate:
     """The proportion of successes with its interval by `method`; without a method, the mean of numbers."""
     n = len(numbers)
@@ -288,7 +283,7 @@ def _estimate(
 
 
 def _effect(
-    metric: str, group: str, numbers: Floats, of: NDArray[np.intp] | None, unit_name: str, *, standardised: bool
+    metric: str, group: str, numbers: Floats, of: Indices | None, unit_name: str, *, standardised: bool
 ) -> Iterator[Estimate]:
     """The mean of an effect with its bootstrap interval by item; or divided by the standard deviation of items."""
     sums = numbers if of is None else np.bincount(of, weights=numbers).astype(np.float64)
@@ -360,7 +355,7 @@ def _unskewed(x: float, skewness: float, n: int) -> float:
     return root / third * (float(np.cbrt(1 + 3 * third / root * (x - skewness / (6 * root)))) - 1)
 
 
-def _numbered(units: Sequence[str]) -> NDArray[np.intp] | None:
+def _numbered(units: Sequence[str]) -> Indices | None:
     """The units as numbers from 0; None if each occurs once."""
     if _distinct(units) == len(units):
         return None
@@ -375,7 +370,7 @@ def _distinct(texts: Sequence[str]) -> int:
     return len(set(texts)) if (hashes[1:] == hashes[:-1]).any() else len(texts)
 
 
-def _renumbered(units: NDArray[np.intp]) -> NDArray[np.intp] | None:
+def _renumbered(units: Indices) -> Indices | None:
     """Units as numbers from 0 in order of appearance; None if each occurs once."""
     if (units[1:] > units[:-1]).all():
         return None

@@ -17,19 +17,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from wug.arrays import Floats, Ints
 from wug.distributions import beta_cdf, root, sign_test_p, t_quantile
 from wug.outcomes import Interval
 from wug.stats import wilson
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 IntervalKind: TypeAlias = Literal["t", "bca"]
-Floats: TypeAlias = "NDArray[np.float64]"
 
 DRAWS = 9999
 """Random sign flips or bootstrap samples, if not all can be enumerated."""
@@ -204,7 +201,7 @@ def _tango_variance(delta: float, only_first: int, only_second: int, n: int) -> 
     return max(0.0, n * (2 * p21 + delta * (1 - delta)))
 
 
-def _flip_levels(levels: Floats, counts: NDArray[np.int64], rng: np.random.Generator, draws: int) -> Floats:
+def _flip_levels(levels: Floats, counts: Ints, rng: np.random.Generator, draws: int) -> Floats:
     """Sums under random signs, for few distinct values that occur many times."""
     return (2 * rng.binomial(counts, 0.5, (draws, len(levels))) - counts) @ levels
 

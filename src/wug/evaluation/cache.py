@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from wug.arrays import Indices
 from wug.errors import StoreError
 from wug.results.sqlite import (
     SIDECAR_SUFFIXES,
@@ -136,7 +137,7 @@ class Cache:
                 raise self._unusable(error) from None
             self._db = self._open()
 
-    def missing(self, model: bytes, keys: bytes) -> tuple[npt.NDArray[np.intp], int]:
+    def missing(self, model: bytes, keys: bytes) -> tuple[Indices, int]:
         """The positions of the distinct keys without an output, and the number of distinct keys."""
         index = self._index(model)
         distinct, first = np.unique(_as_array(keys), return_index=True)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Indices
 from wug.evaluation.cache import KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec, texts_in
 from wug.evaluation.handle import ModelHandle
@@ -62,7 +62,7 @@ class CachedModel:
         self._complete = False
         self._prepared: tuple[Requests | None, bytes] = (None, b"")
         """The last prepared requests, and their keys."""
-        self._missing: npt.NDArray[np.intp] | None = None
+        self._missing: Indices | None = None
         """The positions of those without an output, until they are computed."""
         self._next = 0
         """The position of the prepared request that a suite sends next."""
@@ -168,7 +168,7 @@ class CachedModel:
         found: bytes = self._codec.keys(requests)
         return found
 
-    def _compute(self, requests: Any, keys: bytes, missing: npt.NDArray[np.intp] | None) -> None:
+    def _compute(self, requests: Any, keys: bytes, missing: Indices | None) -> None:
         """Compute missing outputs, and store each chunk before the next is computed."""
         if missing is None:
             missing, _ = self._cache.missing(self._key, keys)

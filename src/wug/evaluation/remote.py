@@ -15,10 +15,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from wug import stats
+from wug.arrays import Indices
 from wug.errors import WugError
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel, Progress, cache_key
@@ -168,7 +166,7 @@ class _ForwardingCache(Cache):
         self._send, self._known = send, known
         self._new: list[tuple[bytes, str, CacheRows]] = []
 
-    def missing(self, model: bytes, keys: bytes) -> tuple[npt.NDArray[np.intp], int]:
+    def missing(self, model: bytes, keys: bytes) -> tuple[Indices, int]:
         """Add the known outputs first, then look up keys."""
         if self._known:
             rows, self._known = self._known, []

@@ -12,8 +12,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from wug.arrays import Floats
 from wug.outcomes import Interval
-from wug.stats import Floats
 
 
 def correlation(first: Floats, second: Floats) -> float:

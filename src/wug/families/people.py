@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wug.arrays import Floats
 from wug.families.commands import ScoredTable
 from wug.families.correlations import pearson
 from wug.families.people_formats import BLIMP_ITEMS, PeopleData
@@ -24,7 +25,7 @@ from wug.formatting import plural
 from wug.identity import OVERALL
 from wug.outcomes import Estimate, Metric, Notice, Outcome, SuiteOutput
 from wug.record_tables import stem
-from wug.stats import Floats, mean_interval, ratio_interval, wilson
+from wug.stats import mean_interval, ratio_interval, wilson
 
 SPLITS = 1000
 SPLIT_SEED = 0

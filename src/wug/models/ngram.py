@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Floats, Ints
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_bytes, read_lines, user_path
 from wug.models.spec import EOS, ModelSpec
-from wug.models.tokenization.ragged import Ints, Ragged
+from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.tokens import TokenizedTexts
 from wug.models.tokenization.words import SpacedWords, Vocabulary, scored_tokens, to_word_ids
 from wug.models.weights.fingerprints import unchanged
@@ -22,8 +22,6 @@ from wug.options import Option
 from wug.requests import Request
 from wug.scores import Scores, Texts, texts_of
 from wug.traits import Traits
-
-Floats = npt.NDArray[np.float64]
 
 _COUNT = re.compile(r"ngram\s+(\d{1,3})\s*=\s*(\d{1,15})")
 _SECTION = re.compile(r"\\(\d{1,3})-grams:")

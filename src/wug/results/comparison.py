@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wug import registry
+from wug.arrays import Floats
 from wug.formatting import plural
 from wug.outcomes import Better, Outcome, Signature
 from wug.results import pairing as _pairing
@@ -403,7 +404,7 @@ def _paired(
                 yield _PairedMetric(suite, metric, rows, sum(column.non_finite for side in sides for column in side))
 
 
-def _spread(values: _pairing.Floats, side: Side) -> Spread | None:
+def _spread(values: Floats, side: Side) -> Spread | None:
     if len(values) == 1 or len(values) != len(side.runs):
         return None
     means = tuple(float(run.mean()) for run in values)

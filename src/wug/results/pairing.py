@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from wug import stats_paired as paired
+from wug.arrays import Floats, Integers
 from wug.outcomes import Metric, Result
 from wug.results.outcomes import OutcomeFile
 from wug.results.queries import PairingArrays
@@ -18,9 +19,6 @@ from wug.results.records import StoredResult
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Floats: TypeAlias = "NDArray[np.float64]"
-Ints: TypeAlias = "NDArray[Any]"
-"""Positions (int64) or hashes (uint64)."""
 MIX = 0x9E3779B97F4A7C15
 """A large odd number that spreads hashes (2**64 divided by the golden ratio)."""
 
@@ -30,13 +28,13 @@ class MetricColumn(NamedTuple):
 
     judged: bool
     """Whether values are right or wrong (1 and 0), not numbers."""
-    units: Ints
+    units: Integers
     """Hash of the item, or of the first item with the same source."""
-    keys: Ints
+    keys: Integers
     """Hash of the item and of the index of the outcome in it; unique."""
-    positions: Ints
+    positions: Integers
     """Positions in the result."""
-    values: NDArray[np.float64] | NDArray[np.int8]
+    values: Floats | NDArray[np.int8]
     non_finite: int
     """Number of infinite values, which are left out."""
 
@@ -44,12 +42,12 @@ class MetricColumn(NamedTuple):
 class Paired(NamedTuple):
     """Outcomes that both sides have, in the order of the first side's first run."""
 
-    units: Ints
+    units: Integers
     judged: bool
     first: Floats
     """One row per run of the side, or per step."""
     second: Floats
-    positions: Ints
+    positions: Integers
     """Position of each outcome in the first run of each side: two columns."""
     left_out: tuple[int, int]
     """Outcomes of the first and of the second side that the other lacks."""
@@ -77,13 +75,13 @@ class Paired(NamedTuple):
 class Clusters(NamedTuple):
     """The items of paired outcomes, with the sum and the number of their differences."""
 
-    units: Ints
+    units: Integers
     """Hashes of the items, in order of appearance."""
     sums: Floats
     absolute_difference: Floats
     """The sum of absolute differences: 0 if the sides agree on all outcomes of an item."""
     sizes: Floats
-    firsts: Ints
+    firsts: Integers
     """The index of each item's first outcome."""
     single: bool
     """Whether each item has one outcome."""
@@ -150,9 +148,9 @@ def _derived(result: Result) -> list[Metric]:
 class _Place(NamedTuple):
     """The outcomes of a metric in a result."""
 
-    rows: Ints
-    units: Ints
-    keys: Ints
+    rows: Integers
+    units: Integers
+    keys: Integers
 
 
 class _Layout:
@@ -192,7 +190,7 @@ def _column(location: _Place, arrays: PairingArrays, derived: Floats | None = No
     return MetricColumn(all_judged, location.units[finite], keys, rows, values[finite], int((~finite).sum()))
 
 
-def _units(arrays: PairingArrays) -> Ints:
+def _units(arrays: PairingArrays) -> Integers:
     """The item of each outcome, or the first item with the same source: such outcomes are not independent."""
     if not arrays.has_source.any():
         return arrays.item
@@ -207,7 +205,7 @@ def _units(arrays: PairingArrays) -> Ints:
     return np.array([replaced.get(item, item) for item in arrays.item.tolist()], arrays.item.dtype)
 
 
-def _keys(items: Ints) -> Ints:
+def _keys(items: Integers) -> Integers:
     """A hash of each outcome's item and of its index in the item."""
     order = np.argsort(items, kind="stable")
     ordered = items[order]

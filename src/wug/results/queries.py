@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from wug.arrays import Floats, Mask
 from wug.errors import InputError
 from wug.outcomes import Derivation, Outcome, Result
 from wug.results.columns import identifier, storable
@@ -302,15 +303,15 @@ class PairingArrays(NamedTuple):
 
     item: NDArray[np.uint64]
     metric: NDArray[np.uint64]
-    value: NDArray[np.float64]
-    missing: NDArray[np.bool_]
+    value: Floats
+    missing: Mask
     """Outcomes without a value."""
-    judged: NDArray[np.bool_]
+    judged: Mask
     source: NDArray[np.uint64]
-    has_source: NDArray[np.bool_]
+    has_source: Mask
     metrics: Mapping[str, int]
     """The hash of each metric, in the order in which metrics occur."""
-    derived: Mapping[Derivation, NDArray[np.float64]]
+    derived: Mapping[Derivation, Floats]
     """The values of metrics that have no outcomes; NaN where there is none."""
 
     @classmethod

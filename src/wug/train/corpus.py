@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from wug.arrays import Ints
 from wug.errors import InputError
 from wug.files import checksum, read_lines
 from wug.train.checkpoint import TrainingFolder
@@ -42,7 +43,7 @@ class TokenRows:
     seed: int
     unit: Unit = "sentence"
     """What the model sees at a time."""
-    bos_positions: npt.NDArray[np.int64] = field(init=False)
+    bos_positions: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bos_positions", np.flatnonzero(self.ids == self.bos))
@@ -52,7 +53,7 @@ class TokenRows:
         """Steps that see as many tokens as the corpus has."""
         return max(1, len(self.ids) // (self.length * self.batch))
 
-    def starts(self, step: int) -> npt.NDArray[np.int64]:
+    def starts(self, step: int) -> Ints:
         """The start positions of the rows of a step, each at the beginning of a unit."""
         epoch, step_in_epoch = divmod(step, self.steps_per_epoch)
         generator = np.random.default_rng([self.seed, epoch, step_in_epoch])

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Ints
 from wug.errors import InputError
 from wug.files import checksum, read_lines
-
-Ints = npt.NDArray[np.int64]
 
 MAX_BUCKETS = 8
 """Length buckets, each padded to its longest source and target. More buckets pad less, but a batch comes from one

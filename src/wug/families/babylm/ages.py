@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Floats
 from wug.errors import InputError, MissingExtra, needs_extra
 from wug.families.babylm.suite import BabylmSuite, completion_logprob
 from wug.families.babylm.tasks import MISSING, finite, names
@@ -39,8 +39,6 @@ HOW = (
     "ages of acquisition need all checkpoints: wug run FOLDER/aoa --protocol babylm --model 'causal:NAME@chck_*', then "
     "wug export sweep:… --to babylm"
 )
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)

@@ -9,8 +9,8 @@ from itertools import combinations
 from statistics import fmean
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Floats
 from wug.families.babylm.suite import BabylmSuite
 from wug.families.babylm.tasks import MEASURES, BabylmItem, names
 from wug.identity import OVERALL
@@ -86,7 +86,7 @@ def reading_scores(
             yield Estimate(metric, OVERALL, 100 * fmean(shares), rows, method="none: the pipeline has none")
 
 
-def _gain(columns: dict[str, npt.NDArray[np.float64]], measure: str, base: Sequence[str]) -> tuple[float | None, int]:
+def _gain(columns: dict[str, Floats], measure: str, base: Sequence[str]) -> tuple[float | None, int]:
     """The share of the remaining variance that surprisal explains, and the number of rows; each fit drops its own."""
     terms = [columns[name] for name in base] + [columns[a] * columns[b] for a, b in combinations(base, 2)]
     without, _ = _r_squared(columns[measure], terms)
@@ -96,7 +96,7 @@ def _gain(columns: dict[str, npt.NDArray[np.float64]], measure: str, base: Seque
     return (with_surprisal - without) / (1 - without), rows
 
 
-def _r_squared(y: npt.NDArray[np.float64], terms: Sequence[npt.NDArray[np.float64]]) -> tuple[float | None, int]:
+def _r_squared(y: Floats, terms: Sequence[Floats]) -> tuple[float | None, int]:
     """R² of ordinary least squares with an intercept, over the rows without missing values, and their number."""
     table = np.column_stack([np.ones(len(y)), *terms, y])
     table = table[np.isfinite(table).all(axis=1)]

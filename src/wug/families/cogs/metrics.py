@@ -14,8 +14,8 @@ from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wug.arrays import Floats, Indices, Ints, Mask
 from wug.families.cogs.estimates import SCORES, MetricColumns, OverlapCounts
 from wug.families.cogs.logical_form import measures
 from wug.families.cogs.logical_form.match import recogs_exact_match
@@ -186,14 +186,14 @@ def _bleu(correct: Sequence[int], total: Sequence[int], length: int, gold_length
     return 100 * math.exp(min(0.0, 1 - gold_length / length) + logs / MAX_NGRAM)
 
 
-def _word_ids(texts: Sequence[str], vocabulary: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def _word_ids(texts: Sequence[str], vocabulary: Mapping[str, int]) -> tuple[Ints, Indices]:
     """The words of all texts as numbers, and the text of each word."""
     split = [text.split() for text in texts]
     words = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(split)), np.int64)
     return words, np.repeat(np.arange(len(split)), np.array([len(some) for some in split], np.int64))
 
 
-def _counts(columns: NDArray[np.float64]) -> dict[str, OverlapCounts]:
+def _counts(columns: Floats) -> dict[str, OverlapCounts]:
     """The counts of each feature, then of each in the prefix and in the body alone."""
     features: dict[str, OverlapCounts] = {}
     zones: dict[str, OverlapCounts] = {}
@@ -210,9 +210,9 @@ def _smatch(
     gold: Sequence[str],
     predictions: Sequence[str],
     dialect: Dialect,
-    flags: Mapping[str, NDArray[np.bool_]],
+    flags: Mapping[str, Mask],
     seed: int,
-) -> tuple[NDArray[np.float64], int]:
+) -> tuple[Floats, int]:
     values = flags["semantic_match"].astype(float)
     inexact = 0
     for line in np.flatnonzero(flags["well_formed"] & ~flags["semantic_match"]).tolist():

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from wug.arrays import Indices
 from wug.families.cogs import read as gold_file
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
 from wug.families.cogs.logical_form import ERRORS, Dialect, errors, recognise, violations
@@ -161,7 +161,7 @@ def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Seq
     return ScoredPredictions(suite, file, forms, columns, (*suite.notices, *warnings, *more))
 
 
-def lines_by_group(items: Sequence[gold_file.GoldLine]) -> dict[str, NDArray[np.intp]]:
+def lines_by_group(items: Sequence[gold_file.GoldLine]) -> dict[str, Indices]:
     """The lines of each group: all, lexical and structural, classes of SLOG, types in the order of the paper."""
     types = {name: place for place, name in enumerate(gold_file.KNOWN_TYPES)}
     numbers: dict[str, list[int]] = {}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wug.arrays import Floats
 from wug.distributions import t_quantile
 from wug.errors import MissingExtra
 from wug.families.correlations import correlation_interval, pearson, spearman
@@ -18,7 +19,7 @@ from wug.families.morphology.item import WugItem
 from wug.families.morphology.statistics import bootstrap_correlation, fit_beta_regression
 from wug.identity import OVERALL, Group
 from wug.outcomes import Estimate, Interval, Metric, Notice, Outcome, SuiteOutput
-from wug.stats import Floats, effective_number, estimate, mean_interval, wilson
+from wug.stats import effective_number, estimate, mean_interval, wilson
 
 PREFERENCE, ACCURACY, CHANCE, REGULAR_RATE = "preference_accuracy", "accuracy", "chance", "regular_rate"
 PRIOR = ":prior"

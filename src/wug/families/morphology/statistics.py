@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wug.arrays import Floats
 from wug.errors import needs_extra
 from wug.outcomes import Interval
-from wug.stats import Floats
 
 PARAMETERS = 4
 """Intercept, slope, precision, and the standard deviation of the random intercept."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wug.arrays import Floats
 from wug.families.correlations import correlation, correlation_interval, ranks
 from wug.families.pairs.pair import Pair
 from wug.formatting import finite_number, plural
@@ -17,7 +18,7 @@ from wug.identity import OVERALL, Group
 from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, SuiteOutput, Value
 from wug.rows import Filter, Rows
 from wug.samples import Sample, choice_sample
-from wug.stats import Floats, mean_of_shares
+from wug.stats import mean_of_shares
 
 ACCURACY, MACRO_ACCURACY, PEARSON, SPEARMAN = "accuracy", "macro_accuracy", "pearson", "spearman"
 CHANCE = 0.5

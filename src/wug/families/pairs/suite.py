@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug import registry
+from wug.arrays import Mask
 from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs import outcomes
 from wug.families.pairs.lint import notices_of_copies
@@ -256,7 +257,7 @@ class _Counts:
     unjudged: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
 
-    def add(self, pairs: Sequence[Pair], measures: Measures, judged: npt.NDArray[np.bool_]) -> None:
+    def add(self, pairs: Sequence[Pair], measures: Measures, judged: Mask) -> None:
         identical = np.array([pair.good == pair.bad for pair in pairs], bool)
         tied = np.equal(*_by_pair(measures.scores[0]).T)
         missing, unknown = _by_pair(measures.missing)[judged], _by_pair(measures.unknown)

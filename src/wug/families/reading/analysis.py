@@ -8,11 +8,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from wug.arrays import Floats, Indices
 from wug.errors import InputError, WugError
 from wug.families.reading import regression
 from wug.families.reading.design import Design, PredictorSet, complete_rows, design_of
 from wug.families.reading.prepare import FREQUENCY, PreparedTable, flagged
-from wug.families.reading.regression import Coefficients, Floats, Indices, Regression, Validated
+from wug.families.reading.regression import Coefficients, Regression, Validated
 from wug.families.reading.table import has_punctuation
 from wug.families.reading.terms import RegressionTerm
 from wug.formatting import interval_text

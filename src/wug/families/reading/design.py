@@ -8,10 +8,9 @@ from functools import reduce
 
 import numpy as np
 
+from wug.arrays import Floats, Indices, Mask
 from wug.errors import InputError
 from wug.families.reading.prepare import FREQUENCY, PreparedTable
-from wug.families.reading.regression import Floats, Indices
-from wug.families.reading.table import Mask
 from wug.families.reading.terms import Factor, RegressionTerm, distinct, spread, written
 
 

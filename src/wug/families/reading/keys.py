@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wug.arrays import Indices, Ints, Mask
 from wug.errors import InputError
-from wug.families.reading.regression import Indices
-from wug.families.reading.table import EXAMPLES, Mask, WordTable
+from wug.families.reading.table import EXAMPLES, WordTable
 from wug.formatting import plural
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAX_POSITION = 10**9
 MAX_SLIPS = 0.05
@@ -28,9 +24,9 @@ class Keys:
     units: Indices
     """A number for each text and participant."""
     texts: Indices
-    positions: NDArray[np.int64]
+    positions: Ints
     _order: Indices
-    _sorted: NDArray[np.int64]
+    _sorted: Ints
     _stride: int
 
     @classmethod

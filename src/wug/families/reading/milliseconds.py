@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wug.arrays import Floats
 from wug.distributions import t_quantile
 from wug.errors import InputError, UnknownName
 from wug.families.reading.analysis import MeasureFit
-from wug.families.reading.regression import Floats
 from wug.families.reading.terms import Factor, RegressionTerm
 from wug.stats import mean_interval
 

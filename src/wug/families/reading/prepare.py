@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wug.arrays import Floats, Indices, Mask
 from wug.errors import InputError, needs_extra
 from wug.families.reading.keys import Keys
-from wug.families.reading.regression import Floats, Indices
 from wug.families.reading.settings import BY, MIN_CLUSTERS, NO_CLUSTER, ReadingSettings
-from wug.families.reading.table import Mask, WordTable, aggregate, bare, has_punctuation
+from wug.families.reading.table import WordTable, aggregate, bare, has_punctuation
 from wug.families.reading.terms import RegressionTerm, parse, spread
 from wug.formatting import number, plural
 

@@ -9,20 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
+from wug.arrays import Floats, Indices
 from wug.distributions import beta_cdf, t_quantile
 from wug.errors import InputError
 from wug.families.reading.settings import Sigma
 from wug.outcomes import Interval
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Floats: TypeAlias = "NDArray[np.float64]"
-Indices: TypeAlias = "NDArray[np.intp]"
 
 BLOCK_PRODUCTS = 2**17
 """Multiplications per matrix product: BLAS starts no threads for so few, which cost more than they gain here."""

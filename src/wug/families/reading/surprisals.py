@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from wug import registry
+from wug.arrays import Indices
 from wug.errors import InputError, ModelError
 from wug.families.reading.design import PredictorSet
 from wug.families.reading.keys import Keys
 from wug.families.reading.prepare import PreparedTable
-from wug.families.reading.regression import Indices
 from wug.families.reading.settings import MODEL_COLUMNS
 from wug.families.reading.table import EXAMPLES, WordTable, read_words
 from wug.families.reading.terms import parse

@@ -10,19 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from wug.arrays import Floats, Indices, Mask
 from wug.errors import InputError, SuiteError, needs_extra, suggestion
-from wug.families.reading.regression import Floats, Indices
 from wug.files import checksum_of, read_bytes, read_text, shortened, table_text
 from wug.record_tables import TextColumn, read_table
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Mask: TypeAlias = "NDArray[np.bool_]"
 MISSING = frozenset(("", "na", "nan", "inf", "+inf", "-inf"))
 """Missing values of numeric columns, in lower case. In a column of words they are words."""
 _ABSENT: dict[str, Any] = {"": math.nan, "NA": math.nan}

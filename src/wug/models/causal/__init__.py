@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from wug.arrays import Ints
 from wug.errors import ModelError
 from wug.models.causal.answers import RequestKind, TextWriter, last_tokens, texts_alone
 from wug.models.causal.boundaries import (
@@ -30,7 +31,7 @@ from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.spec import DEVICE_MAP, GGUF, NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.chat_templates import ChatTemplate
-from wug.models.tokenization.ragged import Ints, Ragged
+from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
 from wug.models.tokenization.tokens import (
     OffsetTokenizer,

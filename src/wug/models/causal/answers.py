@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Floats
 from wug.errors import ModelError
 from wug.models.tokenization.chat_templates import RenderedText
 from wug.models.tokenization.ragged import Ragged
@@ -53,7 +53,7 @@ def texts_alone(requests: Sequence[Request], rendered: Sequence[RenderedText], s
     )
 
 
-def last_tokens(engine: CausalEngine, sequences: Ragged) -> npt.NDArray[np.float64]:
+def last_tokens(engine: CausalEngine, sequences: Ragged) -> Floats:
     """The log-probability of the last token of each sequence; NaN for one without another token."""
     from wug.models.causal.forward import queried_only
 
@@ -61,7 +61,7 @@ def last_tokens(engine: CausalEngine, sequences: Ragged) -> npt.NDArray[np.float
     where = np.full(len(sequences.flat), -1)
     where[last] = 0
     pending = engine.start([queried_only(batch, where) for batch in engine.plan(sequences)])
-    logprobs: npt.NDArray[np.float64] = engine.collect(pending, len(where))[last]
+    logprobs: Floats = engine.collect(pending, len(where))[last]
     return logprobs
 
 

@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Floats, Ints, Mask
 from wug.errors import ModelError
 from wug.models.causal.tree import TokenBatch
 from wug.models.spec import ModelSpec
-from wug.models.tokenization.ragged import Ints
 from wug.models.tokenization.tokens import SpecialTokens
 from wug.models.weights.fingerprints import Folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Floats = npt.NDArray[np.float64]
 
 SPACES = ("Ġ", "▁", " ")
 """First characters of the names of tokens with a leading space."""
@@ -46,7 +44,7 @@ class WordStarts:
     first: Ints | None
     """At the beginning of a text: those without, and the end token. None if no token comes before a text."""
 
-    def opens(self, vocabulary: int) -> npt.NDArray[np.bool_]:
+    def opens(self, vocabulary: int) -> Mask:
         """For each token of the vocabulary, whether it opens a word after another."""
         return np.isin(np.arange(vocabulary), self.later)
 
@@ -70,7 +68,7 @@ def word_starts(tokenizer: PreTrainedTokenizerBase, spec: ModelSpec, *, publishe
     return WordStarts(np.array(sorted(opening | ends)), np.array(first) if has_bos else None)
 
 
-def text_starts(batch: TokenBatch) -> npt.NDArray[np.bool_]:
+def text_starts(batch: TokenBatch) -> Mask:
     """For each query, whether it is the first of its sequence."""
     first = np.zeros(len(batch.targets), dtype=bool)
     first[(np.cumsum(batch.counts) - batch.counts)[batch.counts > 0]] = True
@@ -78,7 +76,7 @@ def text_starts(batch: TokenBatch) -> npt.NDArray[np.bool_]:
 
 
 def add_word_ends(
-    batch: TokenBatch, begins: npt.NDArray[np.bool_], starts: npt.NDArray[np.bool_], values: Floats, openings: Floats,
+    batch: TokenBatch, begins: Mask, starts: Mask, values: Floats, openings: Floats,
     leaves: Floats,
 ) -> Floats:  # fmt: skip
     """The log-probabilities with the end of each word counted with that word.

@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from transformers import PreTrainedModel
 
+from wug.arrays import Floats, Ints, Mask
 from wug.errors import ModelError
 from wug.models.causal.attention_windows import Layout, Reach
 from wug.models.causal.boundaries import WordStarts, add_word_ends, text_starts
@@ -25,9 +25,8 @@ from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
 from wug.models.huggingface.cpu import ThreadPool
 from wug.models.huggingface.devices import device_of, halving, nan_error
 from wug.models.huggingface.fused import rotating, rotation_of
-from wug.models.tokenization.ragged import Ints, Ragged
+from wug.models.tokenization.ragged import Ragged
 
-Floats = npt.NDArray[np.float64]
 Columns: TypeAlias = dict[str, torch.Tensor]
 """One value per query of a batch: `logprobs`; `openings`, the log-probability that a word begins at its node;
 `entropies` in nats and `ranks`. And one per sequence: `leaf_openings`, the opening after its last node."""
@@ -288,7 +287,7 @@ class CausalEngine:
             return tensor.cpu()
         return torch.empty_like(tensor, device="cpu", pin_memory=True).copy_(tensor, non_blocking=True)
 
-    def _text_starts(self, batch: TokenBatch) -> npt.NDArray[np.bool_]:
+    def _text_starts(self, batch: TokenBatch) -> Mask:
         """The queries for the first token of a text, if it has no leading space and a BOS token before it."""
         assert self._opens_word is not None
         if not len(self._first_starts):

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import torch
 
-from wug.models.tokenization.ragged import Ints
+from wug.arrays import Ints
 
 MAX_LOGITS = {"cpu": 1 << 22, "cuda": 1 << 30}
 """Logits normalised at a time if the model has computed those of all positions."""

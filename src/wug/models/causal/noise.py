@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wug.arrays import Floats
+
 if TYPE_CHECKING:
     import torch
 
-    from wug.models.causal.forward import CausalEngine, Floats
+    from wug.models.causal.forward import CausalEngine
 
 NOISE_FACTOR = 4.0
 """How many times the measured noise a faster way of scoring may differ from the plain way."""

@@ -16,10 +16,11 @@ from functools import partial
 import numpy as np
 from transformers import PreTrainedModel
 
+from wug.arrays import Floats
 from wug.errors import InputError, ModelError, first_line
 from wug.models.causal.attention_windows import layouts, recurrent_layers, turning_points
 from wug.models.causal.boundaries import WordStarts
-from wug.models.causal.forward import ROW_TOKENS, CausalEngine, Floats, ScoringMethods
+from wug.models.causal.forward import ROW_TOKENS, CausalEngine, ScoringMethods
 from wug.models.causal.noise import (
     EXACT_NATS,
     NOISE_FACTOR,

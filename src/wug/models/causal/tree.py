@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wug.models.tokenization.ragged import Ints, Ragged
+from wug.arrays import Ints
+from wug.models.tokenization.ragged import Ragged
 
 MAX_SEQUENCES = 16384
 """Sequences planned together."""

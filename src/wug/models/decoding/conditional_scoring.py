@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from wug.errors import InputError, ModelError
 from wug.models.spec import EOS
@@ -20,7 +19,6 @@ from wug.scores import Scores, texts_of
 if TYPE_CHECKING:
     from wug.models.decoding.teacher_forcing import TeacherForcing
 
-Floats = npt.NDArray[np.float64]
 
 DEFAULT_WINDOW_TOKENS = 512
 """Window for running texts if a model has no limit: T5's training length."""

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from wug.arrays import Floats, Ints
 from wug.models.causal.logprobs import LogitSource, LogprobQuery, compute_logprobs
-from wug.models.decoding.conditional_scoring import Floats, ForcedTarget
+from wug.models.decoding.conditional_scoring import ForcedTarget
 from wug.models.huggingface.devices import halving, nan_error
-from wug.models.tokenization.ragged import Ints
 
 BATCH_TOKENS = {"cpu": 1 << 13, "cuda": 1 << 16}
 MAX_LOGITS = {"cpu": 1 << 25, "cuda": 1 << 29}

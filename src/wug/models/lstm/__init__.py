@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Floats, Ints
 from wug.errors import InputError, ModelError, needs_extra
 from wug.files import read_object, user_path
 from wug.models.huggingface.devices import pick_device, ran_out
@@ -25,7 +25,7 @@ from wug.models.lstm.weights import (
     require_fit,
 )
 from wug.models.spec import DEVICE, DTYPE, EOS, FLOATS, Identity, ModelSpec
-from wug.models.tokenization.ragged import Ints, Ragged
+from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.words import (
     SPLITTINGS,
     UNKNOWN,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from wug.models.lstm.network import RecurrentNetwork
 
 TRAITS = Traits(architectures=("WordLSTM",), suffixes=(".pt",), uses_device=True)
-Floats = npt.NDArray[np.float64]
 STATES = ("fresh", "carry", "published")
 OPTIONS = (
     Option(

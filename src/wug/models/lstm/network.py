@@ -13,15 +13,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from wug.arrays import Floats, Ints
 from wug.errors import ModelError, first_line
 from wug.models.huggingface.devices import nan_error, without_cudnn
 from wug.models.lstm.weights import Weights
-from wug.models.tokenization.ragged import Ints, Ragged
-
-Floats = npt.NDArray[np.float64]
+from wug.models.tokenization.ragged import Ragged
 
 MAX_LOGITS = {"cpu": 1 << 25, "cuda": 1 << 28}
 MIN_LOGPROB = -200.0

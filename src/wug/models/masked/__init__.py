@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from wug.arrays import Ints, Mask
 from wug.errors import ModelError
 from wug.models.huggingface import loading
 from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
-from wug.models.tokenization.ragged import Ints
 from wug.models.tokenization.sliding_windows import Passages, on_both_sides, passages, refuse_long, window_size
 from wug.models.tokenization.tokens import (
     OffsetTokenizer,
@@ -166,7 +165,7 @@ class MaskedModel:
         return words.scores(self.engine.columns(MaskedPlan.of(sequences, targets, self._mask))[0])
 
     def _targets(
-        self, requests: Sequence[Request], tokens: TokenizedTexts, selected: npt.NDArray[np.bool_]
+        self, requests: Sequence[Request], tokens: TokenizedTexts, selected: Mask
     ) -> tuple[MaskedTargets, Ints]:
         """The targets, and the index of each: all selected tokens but special ones written in a text."""
         lengths = tokens.ids.lengths
@@ -225,13 +224,13 @@ def _with_hub_name(spec: ModelSpec) -> ModelSpec:
     return replace(spec, name=name)
 
 
-def _selected(requests: Sequence[Request], tokens: TokenizedTexts) -> npt.NDArray[np.bool_]:
+def _selected(requests: Sequence[Request], tokens: TokenizedTexts) -> Mask:
     """The tokens to report: those whose first visible character is in the request's span."""
     spans = np.array(
         [(0, len(request.text) + 1) if request.span is None else request.span for request in requests], dtype=np.int64
     ).reshape(-1, 2)
     low, high = np.repeat(spans, tokens.ids.lengths, axis=0).T
-    selected: npt.NDArray[np.bool_] = (tokens.starts >= low) & (tokens.starts < high)
+    selected: Mask = (tokens.starts >= low) & (tokens.starts < high)
     return selected
 
 

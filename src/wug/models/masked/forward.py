@@ -8,17 +8,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from transformers import PreTrainedModel
 
+from wug.arrays import Floats, Ints
 from wug.errors import ModelError, first_line
 from wug.models.huggingface.cpu import prepack
 from wug.models.huggingface.devices import FAILURES, halving, nan_error
 from wug.models.masked.masked_copies import MaskedBatch, MaskedPlan, MaskedTargets
-from wug.models.tokenization.ragged import Ints, Ragged
-
-Floats = npt.NDArray[np.float64]
+from wug.models.tokenization.ragged import Ragged
 
 log = logging.getLogger("wug")
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wug.models.tokenization.ragged import Ints, Ragged
+from wug.arrays import Ints
+from wug.models.tokenization.ragged import Ragged
 
 
 @dataclass(frozen=True, slots=True)

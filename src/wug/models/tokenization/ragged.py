@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from wug.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True)

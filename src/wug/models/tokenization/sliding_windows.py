@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from wug.arrays import Ints
 from wug.errors import ModelError
-from wug.models.tokenization.ragged import Ints, Ragged
+from wug.models.tokenization.ragged import Ragged
 from wug.requests import TextReading
 
 Piece: TypeAlias = tuple[int, int, int, int]

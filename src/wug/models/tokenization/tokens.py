@@ -11,11 +11,11 @@ from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from wug.alignment import first_visible
+from wug.arrays import Floats, Ints, Mask
 from wug.errors import ModelError, first_line
-from wug.models.tokenization.ragged import Ints, Ragged, flatten
+from wug.models.tokenization.ragged import Ragged, flatten
 from wug.models.tokenization.word_cache import Word, WordTokenCache, tokenizes_words_separately
 from wug.requests import Request, Token
 from wug.scores import Scores, TokenExtras, texts_of
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 DROPPED = "lack characters that the tokenizer drops"
 
-Floats = npt.NDArray[np.float64]
 Span = tuple[int, int]
 Key = TypeVar("Key", bound=Hashable)
 
@@ -78,7 +77,7 @@ class TokenizedTexts:
         count = len(ids.flat)
         return cls(ids, flatten(starts, count), flatten(ends, count), token_names)
 
-    def keep(self, selected: npt.NDArray[np.bool_]) -> TokenizedTexts:
+    def keep(self, selected: Mask) -> TokenizedTexts:
         """Some of the tokens."""
         counts = np.append(0, np.cumsum(selected))
         bounds = np.append(0, np.cumsum(self.ids.lengths))
@@ -362,7 +361,7 @@ class SeparateWords:
         ends = contexts.starts + contexts.lengths
         return Ragged(np.insert(contexts.flat, ends, self.targets), contexts.lengths + 1)
 
-    def scores(self, logprobs: npt.NDArray[np.float64]) -> Scores:
+    def scores(self, logprobs: Floats) -> Scores:
         """The outputs, from the log-probability of each token."""
         bounds = np.append(0, np.cumsum(self.counts))
         starts, ends = np.array(self.spans, dtype=np.int32).reshape(-1, 2).T

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wug.models.tokenization.ragged import Ints, Ragged
+from wug.arrays import Ints
+from wug.models.tokenization.ragged import Ragged
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
