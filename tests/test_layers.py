@@ -157,6 +157,16 @@ def test_a_module_imports_only_from_layers_below_it() -> None:
                 assert target in allowed, f"{path.relative_to(SOURCE)} imports wug.{target}"
 
 
+def test_a_family_imports_no_other_family() -> None:
+    """It finds one by name, in the registry; what several need is in the modules of `families`, or below."""
+    families = set(registry.names("families"))
+    for path in (path for path in MODULES if layer(path) == "families"):
+        own = path.relative_to(SOURCE).parts[1]
+        imported = [name.split(".") for name in imports(path, top_only=False, members=True)]
+        others = {parts[2] for parts in imported if parts[:2] == ["wug", "families"] and len(parts) > 2} - {own}
+        assert not others & families, path.relative_to(SOURCE)
+
+
 def test_heavy_packages_are_imported_late() -> None:
     """Inside functions, or at the top of modules of `models` that are themselves imported inside functions."""
     tops = {path: imports(path, top_only=True, members=True) for path in MODULES}

@@ -18,9 +18,10 @@ WugError                 the root; the command line prints it and exits with 1
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wug.problems import Problem
@@ -64,6 +65,13 @@ class FormulaError(InputError):
         self.formula, self.start, self.end = formula, start, end
         super().__init__(f"{message}\n{caret(formula, start, end)}", file=file, place=place)
         self.message = message
+
+    @classmethod
+    def at_word(cls, message: str, formula: str, position: int, **where: Any) -> FormulaError:
+        """The error at the word with an index, or at the end; `where` may name the file and the place."""
+        spans = [match.span() for match in re.finditer(r"\S+", formula)]
+        end = len(formula.rstrip())
+        return cls(message, formula, *(spans[position] if position < len(spans) else (end, end + 1)), **where)
 
 
 class SuiteError(InputError):

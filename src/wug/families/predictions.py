@@ -1,4 +1,6 @@
-"""Predictions of other tools, put in the order of the sources that they belong to.
+"""Files of sources, targets and predictions, and predictions in the order of their sources.
+
+Predictions of other tools are in one of these forms:
 
 source, target, prediction          a table with a header, without quoting; the columns may have other names
 {"source": …, "prediction": …}      JSON Lines with the same names
@@ -14,9 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError
-from wug.files import read_lines
+from wug.files import read_lines, read_text
 from wug.formatting import plural
-from wug.problems import refuse_errors
+from wug.problems import ProblemList, refuse_errors
 from wug.record_tables import best_hypotheses, read_table
 
 SOURCE = ("sentence", "source", "src", "input", "question")
@@ -50,6 +52,27 @@ def content_lines(path: Path) -> list[str]:
     if not lines:
         raise InputError("the file is empty", file=path)
     return lines
+
+
+def text_lines(path: Path) -> tuple[list[str], ProblemList]:
+    """The lines of a file, and a warning if their ends are CRLF."""
+    text = read_text(path)
+    problems = ProblemList()
+    if "\r\n" in text:
+        first = text[: text.index("\r\n")].count("\n") + 1
+        crlf = text.count("\r\n")
+        problems.warn(at(path, first), f"{crlf:,} lines end in CRLF (this is the first); they are read like LF")
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        problems.error(path.name, "the file is empty")
+    return lines, problems
+
+
+def at(path: Path, number: int) -> str:
+    """The place of a line."""
+    return f"{path.name}, line {number}"
 
 
 def names_columns(lines: Sequence[str]) -> bool:

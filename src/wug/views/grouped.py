@@ -196,6 +196,22 @@ def curve(
     )
 
 
+def curves(
+    result: Result, series: Mapping[str, str], axes: Mapping[str, str], *, title: str, what: str
+) -> Iterator[Figure]:
+    """A chart for each field of `axes` with several values, with a line for each metric in `series`.
+
+    The title ends with the label of the axis, without its brackets.
+    """
+    note = interval_note(result, next(iter(series)))
+    bands = note.replace("Dots with 95% intervals", "With 95% intervals")
+    fields = {metric: by_field(result, metric) for metric in series}
+    for field, x in axes.items():
+        points = [p for metric, name in series.items() for p in curve_points(fields[metric].get(field, ()), name)]
+        if len({p.x for p in points}) > 1:
+            yield curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=bands, x=x, value=what)
+
+
 def estimate_figure(
     id: str,
     title: str,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from wug import registry
 from wug.families.babylm.suite import ACCURACY, MACRO
-from wug.families.choices import view as choices
 from wug.formatting import format_estimate
 from wug.outcomes import Result
 from wug.rows import Rows
@@ -34,4 +34,5 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
 
 def items(result: Result, rows: Rows) -> ItemsView:
     """Every item: completions as choices."""
-    return choices.items(result, rows) if ACCURACY in rows.metrics() else grouped.items(result, rows)
+    view = registry.family("choices").view(grouped) if ACCURACY in rows.metrics() else grouped
+    return view.items(result, rows)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from wug.families.answer_views import answer
 from wug.families.cogs.logical_form import DIALECTS, ERRORS, RULES, Dialect, TermPair, difference
 from wug.families.cogs.syntax import SYNTAX_DIALECTS
-from wug.families.pcfgset.view import answer
 from wug.formatting import FormattedEstimate, format_estimate, number, percent, spaced_name
 from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows

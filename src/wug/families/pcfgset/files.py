@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from wug.errors import FormulaError, InputError
 from wug.families.pcfgset.language import FUNCTIONS, SYMBOLS, Expression, arity, parse
-from wug.families.predictions import squeeze
-from wug.files import head, read_text
+from wug.families.predictions import at, squeeze, text_lines
+from wug.files import head
 from wug.problems import Problem, ProblemList
 
 Test: TypeAlias = Literal[
@@ -215,22 +215,6 @@ def read_pair(source: Path, target: Path | None = None) -> tuple[list[SourceLine
     return lines, problems
 
 
-def text_lines(path: Path) -> tuple[list[str], ProblemList]:
-    """The lines of a file, and a warning if their ends are CRLF."""
-    text = read_text(path)
-    problems = ProblemList()
-    if "\r\n" in text:
-        first = text[: text.index("\r\n")].count("\n") + 1
-        crlf = text.count("\r\n")
-        problems.warn(at(path, first), f"{crlf:,} lines end in CRLF (this is the first); they are read like LF")
-    lines = text.replace("\r\n", "\n").split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    if not lines:
-        problems.error(path.name, "the file is empty")
-    return lines, problems
-
-
 def wrong_targets(lines: Sequence[SourceLine], target: Path) -> list[Problem]:
     """Errors for targets that are not the meaning of their source."""
     message = "the target is not the meaning of the source\n    target {}\n    means  {}"
@@ -249,11 +233,6 @@ def repeated(lines: Sequence[SourceLine], source: Path) -> list[Problem]:
         return []
     message = f"repeats the source of line {first[again[0].source]}; {len(again):,} lines repeat an earlier one"
     return [Problem("warning", at(source, again[0].number), message)]
-
-
-def at(path: Path, number: int) -> str:
-    """The place of a line."""
-    return f"{path.name}, line {number}"
 
 
 def source_error(error: InputError, path: Path, number: int) -> Problem:

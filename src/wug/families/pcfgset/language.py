@@ -7,7 +7,6 @@ depth, drawing and unrolling all need; nothing here is recursive.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from string import ascii_uppercase
@@ -65,13 +64,6 @@ _ARITY: Mapping[str, int] = {
 _MEANINGS: Mapping[str, Callable[..., Symbols]] = {
     name + end: meaning for names in (UNARY, BINARY) for name, meaning in names.items() for end in ("", TWIN)
 }
-
-
-def error_at_word(message: str, source: str, position: int, **where: Any) -> FormulaError:
-    """The error at the word with an index, or at the end; `where` may name the file and the place."""
-    spans = [match.span() for match in re.finditer(r"\S+", source)]
-    end = len(source.rstrip())
-    return FormulaError(message, source, *(spans[position] if position < len(spans) else (end, end + 1)), **where)
 
 
 class FunctionStep(NamedTuple):
@@ -178,17 +170,17 @@ def parse(source: str, *, lenient: bool = False, **where: Any) -> Expression:
     for position, word in enumerate([*words, ","]):  # the end closes a string as a comma does
         if word in _ARITY:
             if string:
-                raise error_at_word(f"a comma is missing before {word!r}", source, position, **where)
+                raise FormulaError.at_word(f"a comma is missing before {word!r}", source, position, **where)
             waiting.append((position, []))
         elif word != ",":
             if word not in SYMBOLS and not lenient:
                 near = suggestion(word, _ARITY) if word.islower() or "_" in word else ""
                 message = f"unknown word {word!r}.{near if 'mean' in near else ' Symbols are A1 to Z20'}"
-                raise error_at_word(message, source, position, **where)
+                raise FormulaError.at_word(message, source, position, **where)
             string.append(word)
         else:
             if not string and not lenient:
-                raise error_at_word(_why_empty(words, position), source, position, **where)
+                raise FormulaError.at_word(_why_empty(words, position), source, position, **where)
             root, string = tuple(string), []
             while waiting:
                 at, arguments = waiting[-1]
@@ -200,10 +192,10 @@ def parse(source: str, *, lenient: bool = False, **where: Any) -> Expression:
                 root = len(steps) - 1
             if not waiting and position < len(words):
                 message = "this comma separates nothing: no function here takes a second argument"
-                raise error_at_word(message, source, position, **where)
+                raise FormulaError.at_word(message, source, position, **where)
     if waiting:
         message = f"{words[waiting[-1][0]]!r} lacks its second argument"
-        raise error_at_word(message, source, waiting[-1][0], **where)
+        raise FormulaError.at_word(message, source, waiting[-1][0], **where)
     return Expression(tuple(words), tuple(steps), root)
 
 

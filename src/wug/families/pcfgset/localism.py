@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families import suite as common
-from wug.families.pcfgset.files import at, name_of_answers, source_error, target_error, text_lines
+from wug.families.pcfgset.files import name_of_answers, source_error, target_error
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, Symbols, apply, arity, parse
 from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.pcfgset.suite import PcfgSuite
-from wug.families.predictions import squeeze
+from wug.families.predictions import at, squeeze, text_lines
 from wug.files import checksum
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 from wug.problems import ProblemList

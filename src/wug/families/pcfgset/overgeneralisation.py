@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError
-from wug.families.pcfgset.files import SourceLine, at, name_of_answers, ratio_name, read_pair, stem
+from wug.families.pcfgset.files import SourceLine, name_of_answers, ratio_name, read_pair, stem
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
 from wug.families.pcfgset.predictions import Epoch, read_log
 from wug.families.pcfgset.suite import PcfgSuite
-from wug.families.predictions import answers_to
+from wug.families.predictions import answers_to, at
 from wug.families.suite import Generate, ScoredAnswers, warn_if_empty
 from wug.files import checksum
 from wug.outcomes import Estimate, Metric, Outcome, SuiteOutput

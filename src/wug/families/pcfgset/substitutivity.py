@@ -14,7 +14,7 @@ from wug.families.pcfgset import files
 from wug.families.pcfgset.language import TWIN, parse
 from wug.families.pcfgset.predictions import read_table
 from wug.families.pcfgset.suite import PcfgSuite
-from wug.families.predictions import answers_to
+from wug.families.predictions import answers_to, at
 from wug.families.suite import ScoredAnswers, warn_if_empty
 from wug.files import checksum
 from wug.outcomes import Metric, Outcome, SuiteOutput
@@ -136,21 +136,21 @@ def read_synonyms(source: Path) -> tuple[list[SynonymPair], ProblemList]:
         other = by_number.pop(line.number, None)
         if other is None:
             if not more:
-                problems.error(files.at(source, line.number), f"{twin.name} has no such line")
+                problems.error(at(source, line.number), f"{twin.name} has no such line")
             continue
         pair = _pair(line, other.source)
         if isinstance(pair, str):
-            problems.error(files.at(twin, other.number), pair)
+            problems.error(at(twin, other.number), pair)
             continue
         if other.target != line.target:
             message = f"the target is {other.target}, but that of the source is {line.target}"
-            problems.error(files.at(twin, other.number), message)
+            problems.error(at(twin, other.number), message)
         if pair.function in pair.synonym_source.split():
             message = f"{pair.function!r} is replaced by its synonym in some places only"
-            problems.warn(files.at(twin, other.number), message)
+            problems.warn(at(twin, other.number), message)
         pairs.append(pair)
     for number in by_number if not problems else ():
-        problems.error(files.at(twin, number), f"{source.name} has no such line")
+        problems.error(at(twin, number), f"{source.name} has no such line")
     return pairs, problems
 
 

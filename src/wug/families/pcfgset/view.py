@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from wug.families.answer_views import answer, judged, line, samples, texts
 from wug.families.pcfgset.language import FUNCTIONS
 from wug.formatting import FormattedEstimate, percent
 from wug.outcomes import Estimate, Result
@@ -13,7 +14,7 @@ from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import estimate
 from wug.views import charts, grouped
 from wug.views import parts as page
-from wug.views.text_display import Pieces, mark_differences, single_piece
+from wug.views.text_display import mark_differences, single_piece
 
 QUESTIONS = {
     "localism": "Is the output for the whole the same as that of its parts, computed step by step?",
@@ -87,24 +88,6 @@ def function_figure(
         yield grouped.dots("functions", title, points, note=note, value=what, row="function", series=series_are)
 
 
-def curves(
-    result: Result, series: Mapping[str, str], axes: Mapping[str, str], *, title: str, what: str
-) -> Iterator[page.Figure]:
-    """A chart for each field of `axes` with several values, with a line for each metric in `series`.
-
-    The title ends with the label of the axis, without its brackets.
-    """
-    note = grouped.interval_note(result, next(iter(series)))
-    bands = note.replace("Dots with 95% intervals", "With 95% intervals")
-    fields = {metric: grouped.by_field(result, metric) for metric in series}
-    for field, x in axes.items():
-        points = [
-            p for metric, name in series.items() for p in grouped.curve_points(fields[metric].get(field, ()), name)
-        ]
-        if len({p.x for p in points}) > 1:
-            yield grouped.curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=bands, x=x, value=what)
-
-
 def shares_figure(
     parts: Mapping[str, Mapping[str, float]],
     sizes: Mapping[str, int | None],
@@ -137,27 +120,6 @@ def share_curve(values: Mapping[int, Sequence[bool]], series: str = "") -> list[
     return [charts.LinePoint(x, share.value, share.low, share.high, share.n, series) for x, share in shares.items()]
 
 
-def samples(title: str, metric: str, verb: str, field: str) -> page.ItemSample:
-    """Failing items, by a field of their groups."""
-    return page.ItemSample(title, metric, verb=verb, group=lambda outcome: outcome.groups.get(field, ""))
-
-
-def texts(judgements: Sequence[OutcomeRow], *keys: str) -> list[str]:
-    """Strings in the detail of an item's answer; empty if missing."""
-    detail = page.carrier(judgements, "answer").detail
-    return [str(detail.get(key) or "") for key in keys]
-
-
-def line(label: str, text: str) -> page.LabelledText:
-    """A line without marks."""
-    return page.LabelledText(label, single_piece(text))
-
-
-def judged(label: str, pieces: Pieces, *, right: bool) -> page.LabelledText:
-    """A line that is marked as right or wrong."""
-    return page.LabelledText(f"{'✓' if right else '✗'} {label}", pieces, "ins" if right else "del")
-
-
 ACCURACY = "accuracy"
 PLAIN_AXES = {"depth": "depth", "functions": "number of functions", "length": "length (words of the source)"}
 GROWS = "length (symbols in the growing string)"
@@ -181,19 +143,7 @@ def plain_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
             row="pair",
         )
     axes = {**PLAIN_AXES, "length": GROWS} if growing else PLAIN_AXES
-    yield from curves(result, {ACCURACY: ""}, axes, title="Accuracy by", what=ACCURACY)
-
-
-def answer(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
-    """A line with target and answer, and whether it ends too early."""
-    source, target, answered = texts(judgements, "source", "target", "answer")
-    right = answered == target
-    expected, pieces = (single_piece(target), single_piece(answered)) if right else mark_differences(target, answered)
-    symbols = answered.split()
-    note = "stops too early" if not right and target.split()[: len(symbols)] == symbols else ""
-    shown_target = page.LabelledText("target", expected, "ins")
-    lines = (line("source", source), shown_target, judged("answer", pieces, right=right))
-    return page.ItemView(note if symbols else "no answer", parts=(page.LinesPart(lines, symbols=True),))
+    yield from grouped.curves(result, {ACCURACY: ""}, axes, title="Accuracy by", what=ACCURACY)
 
 
 def _functions(
@@ -321,7 +271,7 @@ def synonym_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     yield from function_figure(
         result, SYNONYM_SERIES, title=f"{ABOUT} function", what=OF_PAIRS, series_are="answers are"
     )
-    yield from curves(result, SYNONYM_SERIES, SYNONYM_AXES, title=ABOUT, what=OF_PAIRS)
+    yield from grouped.curves(result, SYNONYM_SERIES, SYNONYM_AXES, title=ABOUT, what=OF_PAIRS)
 
 
 def synonym_item(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from wug.families.answer_views import judged, line, samples
 from wug.families.pcfgset import view as common
 from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.stats import estimate
 from wug.views import parts as page
 from wug.views.charts import Point
-from wug.views.grouped import by_field, curve, dots
+from wug.views.grouped import by_field, curve, curves, dots
 from wug.views.text_display import mark_differences, single_piece
 
 METRIC, WHOLE, STEPWISE = "consistency", "original_accuracy", "unrolled_accuracy"
@@ -38,7 +39,7 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     if there:
         yield page.DeferredPart("together", "The whole and its steps", lambda: _tally(rows), figure=False)
     what = "share of samples"
-    yield from common.curves(result, SERIES, AXES, title="Consistency by", what=what)
+    yield from curves(result, SERIES, AXES, title="Consistency by", what=what)
     title = "Consistency by outermost function"
     yield from common.function_figure(result, SERIES, title=title, what=what, series_are="samples are")
     if there:
@@ -52,7 +53,7 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
 def items(result: Result) -> page.ItemsView:
     """Every sample as a tree; inconsistent ones by number of steps."""
     unlike = replace(
-        common.samples("Samples that are not consistent", METRIC, "not consistent", "steps"),
+        samples("Samples that are not consistent", METRIC, "not consistent", "steps"),
         heading=lambda steps: f"{steps} step{'s' * (steps != '1')}",
         titles={row.group: "" for row in by_field(result, METRIC).get("steps", ())},
         note=(
@@ -112,9 +113,9 @@ def sample(row: OutcomeRow, judgements: Sequence[OutcomeRow]) -> page.ItemView:
     last = str(steps[-1].get("answer") or "") if steps else ""
     ours, theirs = mark_differences(last, answer)
     lines = (
-        common.line("target", target),
-        common.judged("step by step", ours, right=last == target),
-        common.judged("as a whole", theirs, right=answer == target),
+        line("target", target),
+        judged("step by step", ours, right=last == target),
+        judged("as a whole", theirs, right=answer == target),
     )
     first = dict.fromkeys(_function(step) for step in steps if step.get("diverges"))
     note = f"first wrong: {', '.join(first)}" if first else "every step is right"

@@ -11,7 +11,6 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from wug.errors import FormulaError, suggestion
-from wug.families.pcfgset.language import error_at_word
 
 Actions: TypeAlias = tuple[str, ...]
 
@@ -155,4 +154,4 @@ class _Reader:
         message = f"{word!r} where {expected} is expected" if word else f"the command ends where {expected} is expected"
         if word and word not in WORDS:
             message = f"unknown word {word!r}.{suggestion(word, WORDS)}"
-        return error_at_word(message, self.text, self.at)
+        return FormulaError.at_word(message, self.text, self.at)

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from wug.errors import FormulaError
 from wug.families import suite as common
-from wug.families.pcfgset.files import at, text_lines
-from wug.families.predictions import PredictedRow, aligned, answers_to, squeeze
+from wug.families.predictions import PredictedRow, aligned, answers_to, at, squeeze, text_lines
 from wug.families.scan.language import ACTIONS, VERBS, ScanCommand, parse
 from wug.files import checksum, read_lines
 from wug.outcomes import Metric, Outcome, SuiteOutput

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wug.families.pcfgset.view import answer, curves, samples
+from wug.families.answer_views import answer, samples
 from wug.families.scan.language import REPETITIONS, TEMPLATES, VERBS
 from wug.formatting import FormattedEstimate
 from wug.outcomes import Result
 from wug.rows import Rows
-from wug.views.grouped import by_field, dots, interval_note, overall_parts, point
+from wug.views.grouped import by_field, curves, dots, interval_note, overall_parts, point
 from wug.views.parts import ItemsView, ViewPart
 
 METRIC = "accuracy"
