@@ -166,3 +166,8 @@ def sees_right_context(model: IdentifiedModel) -> bool:
     if model.options.get("score") == "spans":  # an encoder–decoder that fills in spans
         return True
     return traits(ModelId.parse(model.id).backend).sees_right_context
+
+
+def reads_sources(model: IdentifiedModel) -> bool:
+    """Whether it scores a text as the output for its source: an encoder–decoder opened for that."""
+    return model.options.get("score") == "source"

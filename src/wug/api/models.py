@@ -130,7 +130,7 @@ class Model:
             )
         if text.reading is not None and not isinstance(text.reading, TextReading):
             raise InputError(f"reading={text.reading!r}: write wug.requests.TextReading(…)", place=f"texts[{index}]")
-        if text.source is not None and self.options.get("score") != "source":
+        if text.source is not None and not registry.reads_sources(self.opened):
             raise ModelError(f"{self.id} does not take sources. They are for encoder–decoders opened with score=source")
         return text
 

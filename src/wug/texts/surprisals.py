@@ -125,7 +125,7 @@ def _score(
     done = 0
     context = options.context_of(model)
     for group in _groups(texts, together=model.ordered):
-        if any(text.source is not None for text in group) and model.options.get("score") != "source":
+        if any(text.source is not None for text in group) and not registry.reads_sources(model):
             raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
         parts = [_split(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
         requests = [

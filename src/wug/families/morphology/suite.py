@@ -100,7 +100,7 @@ class MorphologySuite(ItemSuite[WugItem]):
         elicitation: ElicitationMode = "infill" if registry.sees_right_context(model) else "continuation"
         if model.returns == "text":
             elicitation = "answer"
-        elif model.options.get("score") == "source":
+        elif registry.reads_sources(model):
             elicitation = "source"
         return replace(self, elicitation=elicitation)
 
