@@ -18,10 +18,10 @@ from wug.arrays import Floats, Ints, Mask
 from wug.errors import ModelError
 from wug.models.causal.attention_windows import Layout, Reach
 from wug.models.causal.boundaries import WordStarts, add_word_ends, text_starts
-from wug.models.causal.logprobs import LogitSource, LogprobQuery, TokenGroup, compute_logprobs
 from wug.models.causal.noise import Noise
 from wug.models.causal.output_layer import OutputLayer
 from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
+from wug.models.decoding.logprobs import LogitSource, LogprobQuery, TokenGroup, compute_logprobs
 from wug.models.huggingface.cpu import ThreadPool
 from wug.models.huggingface.devices import device_of, halving, nan_error
 from wug.models.huggingface.fused import rotating, rotation_of

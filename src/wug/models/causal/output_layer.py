@@ -14,7 +14,7 @@ import torch
 from transformers import PreTrainedModel
 
 from wug.errors import ModelError
-from wug.models.causal.logprobs import LogitSource, LogprobResult
+from wug.models.decoding.logprobs import LogitSource, LogprobResult
 from wug.models.huggingface.cpu import ThreadPool, linear, multiplies
 from wug.models.huggingface.devices import device_of
 

@@ -1,1 +1,1 @@
-"""Text generation: decoding loops for Hugging Face models, and what all generating backends share."""
+"""Text generation and log-probabilities from logits: what several backends share."""

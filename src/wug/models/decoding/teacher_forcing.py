@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from wug.arrays import Floats, Ints
-from wug.models.causal.logprobs import LogitSource, LogprobQuery, compute_logprobs
 from wug.models.decoding.conditional_scoring import ForcedTarget
+from wug.models.decoding.logprobs import LogitSource, LogprobQuery, compute_logprobs
 from wug.models.huggingface.devices import halving, nan_error
 
 BATCH_TOKENS = {"cpu": 1 << 13, "cuda": 1 << 16}

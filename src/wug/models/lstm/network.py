@@ -17,13 +17,12 @@ import torch
 
 from wug.arrays import Floats, Ints
 from wug.errors import ModelError, first_line
+from wug.models.decoding.logprobs import MIN_LOGPROB
 from wug.models.huggingface.devices import nan_error, without_cudnn
 from wug.models.lstm.weights import Weights
 from wug.models.tokenization.ragged import Ragged
 
 MAX_LOGITS = {"cpu": 1 << 25, "cuda": 1 << 28}
-MIN_LOGPROB = -200.0
-"""Log-probabilities are raised to this for entropies, so that minus infinity does not give NaN."""
 
 
 class RecurrentNetwork:
