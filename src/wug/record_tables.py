@@ -197,6 +197,11 @@ def stem(path: Path) -> str:
     return name.rsplit(".", 1)[0] if "." in name.lstrip(".") else name
 
 
+def suffix_of(path: Path) -> str:
+    """The suffix of a file in lower case, without `.gz`: `.txt`."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
 @dataclass(frozen=True, slots=True)
 class TextColumn(Sequence[str]):
     """Texts without NUL, joined by it in blocks, which takes much less memory than an object for each."""

@@ -89,6 +89,8 @@ class FamilyTraits:
     """Options in which runs are meant to differ: comparisons do not warn about them."""
     fallback_suffixes: tuple[str, ...] = ()
     """Suffixes of files that it reads if no family recognises their content, so that its reader says what they lack."""
+    leading_suffix: str | None = None
+    """In a folder, the other files of the same name are read with the file that has this suffix."""
     column_hint: str = ""
     """What to write so that a table with unknown columns is read, for the error message."""
     text_hint: str = ""

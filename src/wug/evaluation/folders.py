@@ -11,7 +11,7 @@ from wug.errors import InputError
 from wug.files import head, require_text, shortened
 from wug.interfaces import Family
 from wug.options import names
-from wug.record_tables import columns_of
+from wug.record_tables import columns_of, stem, suffix_of
 
 DATA_SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".tab", ".txt", ".src", ".gz")
 """Suffixes of files with test data."""
@@ -86,7 +86,7 @@ class _Scan:
         self._families, self._options = families, options
         self._contents = Contents()
         self._known: set[Path] = set()
-        self._companions: dict[Path, str] = {}
+        self._companions: dict[Path, Family] = {}
         """Files that a family recognises although their suffixes are not those of test data."""
 
     def folder(self, folder: Path) -> None:
@@ -117,28 +117,28 @@ class _Scan:
 
     def _file(self, path: Path) -> None:
         start = head(path)
-        family = next((family.name for family in self._families if family.recognises(path, start)), None)
+        family = next((family for family in self._families if family.recognises(path, start)), None)
         if _is_data(path):
             if family is None:
                 why = why_not(path)
                 chosen = len(self._families) == 1 and why != EMPTY_FILE
                 self._contents.unread[path] = f"not recognised as {self._families[0].name}" if chosen else why
             else:
-                self._contents.readable.append((path, family))
+                self._contents.readable.append((path, family.name))
         elif family is not None:
             self._companions[path] = family
         else:
             self._contents.ignored[path] = "not a file of test data, by its name"
 
     def contents(self) -> Contents:
-        """The contents; a file such as `a.tgt` is read with `a.src`, and `a.gold` with `a.text`."""
-        read = {(file.parent, _stem(file)) for file, _ in self._contents.readable}
-        for file, family in sorted(self._companions.items(), key=lambda one: _suffix(one[0]) != ".text"):
-            if (file.parent, _stem(file)) in read:
+        """The contents; a file such as `a.tgt` is read with `a.src`."""
+        read = {(file.parent, stem(file)) for file, _ in self._contents.readable}
+        for file, family in sorted(self._companions.items(), key=lambda one: not _leads(*one)):
+            if (file.parent, stem(file)) in read:
                 continue
-            if _suffix(file) == ".text":
-                self._contents.readable.append((file, family))
-                read.add((file.parent, _stem(file)))
+            if _leads(file, family):
+                self._contents.readable.append((file, family.name))
+                read.add((file.parent, stem(file)))
             else:
                 self._contents.unread[file] = "name the file itself to read it"
         return self._contents
@@ -154,15 +154,12 @@ def _files_in(family: Family, folder: Path, options: Mapping[str, str]) -> Mappi
 
 def _is_data(path: Path) -> bool:
     """Whether a file is test data by its suffix; for a compressed file, by the suffix before `.gz`, if any."""
-    return _suffix(path) in DATA_SUFFIXES or (path.suffix == ".gz" and not _suffix(path))
+    return suffix_of(path) in DATA_SUFFIXES or (path.suffix == ".gz" and not suffix_of(path))
 
 
-def _suffix(path: Path) -> str:
-    return Path(path.name.lower().removesuffix(".gz")).suffix
-
-
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
+def _leads(file: Path, family: Family) -> bool:
+    """Whether the other files of this name are read with it."""
+    return suffix_of(file) == family.TRAITS.leading_suffix
 
 
 def _hints(name: str) -> list[str]:

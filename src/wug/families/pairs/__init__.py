@@ -50,6 +50,7 @@ TRAITS = FamilyTraits(
     chance_levels={ACCURACY: CHANCE, MACRO_ACCURACY: CHANCE},
     phenomena=PHENOMENA,
     identifying_options=("good", "form", "lines"),
+    leading_suffix=".text",
     column_hint="-S good=COLUMN -S bad=COLUMN for minimal pairs",
     text_hint="For files with one sentence per line, good and bad in turn, add -S lines=good-bad, or bad-good",
     one_suite_per_set=True,

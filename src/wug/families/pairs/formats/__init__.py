@@ -18,7 +18,7 @@ from wug.families.pairs.pair import Pair, ParsedPairs
 from wug.files import head as head_of
 from wug.files import require_text, shortened
 from wug.problems import ProblemList
-from wug.record_tables import GROUPS, columns_of, header_of, stem
+from wug.record_tables import GROUPS, columns_of, header_of, stem, suffix_of
 
 
 class PairsFormat(NamedTuple):
@@ -194,7 +194,7 @@ def _parse_folder(path: Path, options: Mapping[str, str], labels: PairLabels) ->
 
 def _format_in_folder(file: Path, options: Mapping[str, str]) -> str | None:
     """The name of the format of a file in a folder; None if it is not part of a suite."""
-    if _suffix(file) not in SUFFIXES:
+    if suffix_of(file) not in SUFFIXES:
         return None
     head = head_of(file)
     if columns := {options[name] for name in COLUMNS if name in options}:
@@ -216,10 +216,6 @@ def _files_below(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def _suffix(path: Path) -> str:
-    return Path(path.name.lower().removesuffix(".gz")).suffix
-
-
 def _matches(path: Path, patterns: Sequence[str]) -> bool:
     """Whether a path, or the name at its end, matches one of the glob patterns."""
     return any(fnmatchcase(path.name, pattern) or fnmatchcase(path.as_posix(), pattern) for pattern in patterns)
@@ -232,7 +228,7 @@ def _copies(parsed: Mapping[Path, ParsedPairs]) -> dict[Path, Path]:
         by_name.setdefault(file.with_name(stem(file)), []).append(file)
     copies: dict[Path, Path] = {}
     for files in by_name.values():
-        first, *others = sorted(files, key=lambda file: SUFFIXES.index(_suffix(file)))
+        first, *others = sorted(files, key=lambda file: SUFFIXES.index(suffix_of(file)))
         known = {(pair.good, pair.bad) for pair in parsed[first].pairs} if others else set()
         copies |= {file: first for file in others if {(pair.good, pair.bad) for pair in parsed[file].pairs} <= known}
     return copies

@@ -153,16 +153,14 @@ def parse_aligned(path: Path, labels: PairLabels) -> ParsedPairs:
 
 def companion(path: Path, suffix: str) -> Path | None:
     """The file of the same name with another suffix, gzipped or not, if it exists."""
-    name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    candidates = (path.with_name(f"{name}.{suffix}{packed}") for packed in ("", ".gz"))
+    candidates = (path.with_name(f"{stem(path)}.{suffix}{packed}") for packed in ("", ".gz"))
     return next((file for file in candidates if file.is_file()), None)
 
 
 def _required_companion(path: Path, suffix: str) -> Path:
     file = companion(path, suffix)
     if file is None:
-        name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
-        raise InputError(f"needs {name}.{suffix} in the same folder", file=path)
+        raise InputError(f"needs {stem(path)}.{suffix} in the same folder", file=path)
     return file
 
 
