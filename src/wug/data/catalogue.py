@@ -102,7 +102,7 @@ class TestSet:
             return next(matches, None)
 
         term = holding(self.parts)
-        groups = {"term": term, "paradigm": PurePosixPath(stem(file.name)).name, "phenomenon": term}
+        groups = {"term": term, "paradigm": PurePosixPath(without_suffix(file.name)).name, "phenomenon": term}
         groups |= {name: value for name, values in self.groups.items() if (value := holding(values))}
         return {name: value for name, value in groups.items() if value}
 
@@ -123,7 +123,7 @@ class TestSet:
     def part_names(self) -> list[str]:
         """The names of all parts: groups, folders and files without suffixes."""
         folders = (str(folder) for file in self.files for folder in PurePosixPath(file.name).parents)
-        return sorted({*self.parts, *(stem(file.name) for file in self.files), *folders} - {"."})
+        return sorted({*self.parts, *(without_suffix(file.name) for file in self.files), *folders} - {"."})
 
     def select(self, part: str) -> tuple[File, ...]:
         """The files of a part: a group, a folder, a file with or without its suffix, or a pattern such as `*_1.csv`.
@@ -269,9 +269,9 @@ def _below(name: str, folder: str) -> bool:
 
 
 def _belongs(name: str, part: str) -> bool:
-    return stem(name) == part or _below(name, part) or fnmatchcase(name, part)
+    return without_suffix(name) == part or _below(name, part) or fnmatchcase(name, part)
 
 
-def stem(name: str) -> str:
+def without_suffix(name: str) -> str:
     """A file's name without its suffix, or both suffixes of `.tar.gz` and the like."""
     return str(PurePosixPath(name.removesuffix(".gz")).with_suffix(""))

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, stem
+from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, without_suffix
 from wug.data.folder import folder_of, missing
 from wug.errors import DataError
 from wug.files import ASSETS, head, read_object
@@ -107,11 +107,11 @@ def _id(name: str) -> str:
 
 def _record_sets(selection: SetSelection) -> Iterator[dict[str, Any]]:
     absent = set(missing(selection))
-    stems = Counter(stem(file.name) for file in selection.files)
+    stems = Counter(without_suffix(file.name) for file in selection.files)
     for file in selection.files:
         columns = {} if file in absent else _columns(head(folder_of(selection.set) / file.name), file.name)
         if columns:
-            name = stem(file.name) if stems[stem(file.name)] == 1 else file.name.replace(".", "_")
+            name = without_suffix(file.name) if stems[without_suffix(file.name)] == 1 else file.name.replace(".", "_")
             fields = [_field(name, column, kind, file) for column, kind in columns.items()]
             yield {"@type": "cr:RecordSet", "@id": _id(name), "name": name, "field": fields}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from wug import registry
 from wug.data import archives
-from wug.data.catalogue import SetSelection, TestSet, catalogue, find, shared_folder, stem
+from wug.data.catalogue import SetSelection, TestSet, catalogue, find, shared_folder, without_suffix
 from wug.data.folder import (
     PART,
     VerifiedFiles,
@@ -136,7 +136,7 @@ def _is_as_unpacked(test_set: TestSet, archive: Path) -> bool:
 def _one_suite(selection: SetSelection) -> list[tuple[str, Mapping[str, str]]]:
     """Several files as one suite: a folder, and the files in it that count."""
     names = [file.name for file in selection.files]
-    if len(names) > 1 and len({stem(name) for name in names}) == 1:  # line-aligned files: one represents all
+    if len(names) > 1 and len({without_suffix(name) for name in names}) == 1:  # line-aligned files: one represents all
         return [(names[0], {})]
     if len(selection.paths) == 1:
         return [(selection.paths[0], {})]

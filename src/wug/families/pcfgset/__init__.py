@@ -150,7 +150,7 @@ def _opened(test_files: files.FilesOfTest) -> tuple[PcfgSuite[Any], ProblemList,
         problems = ProblemList.of(problems, more)
         wrong += files.wrong_targets(pairs_of_lines, files.sibling(path)) + files.repeated(pairs_of_lines, path)
         if test_files.test == "per_function":
-            function = files.stem(path).partition("_")[2]
+            function = files.file_name(path).partition("_")[2]
             pairs_of_lines = [line._replace(item=f"{function}/{line.number}") for line in pairs_of_lines]
         lines += pairs_of_lines
     lines = _with_growing_lengths(lines) if test_files.test == "increasing_length" else lines

@@ -36,19 +36,19 @@ def find_tests(path: Path, split: str, levels: int = MAX_FOLDER_DEPTH) -> list[F
     return list(_of_folder(path, split)) or list(_below(path, split, levels))
 
 
-def stem(path: Path) -> str:
+def file_name(path: Path) -> str:
     """The name of a file without `.src`, `.tgt` or `.tsv`, and without `.gz`."""
     return SUFFIX.sub("", path.name)
 
 
 def base_name(path: Path) -> str:
     """The common beginning of the file names of a test: sources, targets, synonyms, exceptions."""
-    return re.sub(r"_(twin|exception|original)$", "", stem(path))
+    return re.sub(r"_(twin|exception|original)$", "", file_name(path))
 
 
 def name_beside(gold: Path, *, synonyms: bool = False) -> str:
     """The name of the test of a `.src` file in results: its folder."""
-    return _folder_name(gold.absolute().parent, stem(gold), synonyms)
+    return _folder_name(gold.absolute().parent, file_name(gold), synonyms)
 
 
 def ratio_name(name: str) -> str:
@@ -117,7 +117,7 @@ def _of_folder(folder: Path, split: str) -> Iterator[FilesOfTest]:
 
 
 def _of_file(path: Path) -> list[FilesOfTest]:
-    name = stem(path)
+    name = file_name(path)
     if not path.exists():
         raise InputError("no such file or folder", file=path)
     if looks_unrolled(head(path)) or re.search(r"\.tsv(\.gz)?$", path.name):
@@ -125,7 +125,7 @@ def _of_file(path: Path) -> list[FilesOfTest]:
     source = _source_of(path)
     if name.endswith(("_exception", "_original")):
         exception = source.with_name(source.name.replace("_original.src", "_exception.src"))
-        return [FilesOfTest("overgeneralisation", ratio_name(stem(exception)), (exception,))]
+        return [FilesOfTest("overgeneralisation", ratio_name(file_name(exception)), (exception,))]
     if name == "increasing_length":
         return [FilesOfTest("increasing_length", "increasing_string_length", (source,))]
     return [FilesOfTest("plain", _folder_name(path.absolute().parent, name, synonyms=False), (source,))]
@@ -135,15 +135,15 @@ def _source_of(path: Path) -> Path:
     """The `.src` file of a `.tgt` file; otherwise the file itself."""
     if not re.search(r"\.tgt(\.gz)?$", path.name):
         return path
-    for candidate in (path.with_name(f"{stem(path)}.src{end}") for end in ("", ".gz")):
+    for candidate in (path.with_name(f"{file_name(path)}.src{end}") for end in ("", ".gz")):
         if candidate.exists():
             return candidate
-    raise InputError(f"the sources are missing: there is no {stem(path)}.src in the same folder", file=path)
+    raise InputError(f"the sources are missing: there is no {file_name(path)}.src in the same folder", file=path)
 
 
 def _by_stem(folder: Path, suffix: str) -> dict[str, Path]:
     pattern = re.compile(rf"\.{suffix}(\.gz)?$")
-    return {stem(path): path for path in sorted(folder.iterdir()) if pattern.search(path.name) and path.is_file()}
+    return {file_name(path): path for path in sorted(folder.iterdir()) if pattern.search(path.name) and path.is_file()}
 
 
 def _folder_name(folder: Path, split: str, synonyms: bool) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError
-from wug.families.pcfgset.files import SourceLine, name_of_answers, ratio_name, read_pair, stem
+from wug.families.pcfgset.files import SourceLine, file_name, name_of_answers, ratio_name, read_pair
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
 from wug.families.pcfgset.predictions import Epoch, read_log
 from wug.families.pcfgset.suite import PcfgSuite
@@ -107,11 +107,11 @@ def score_exceptions(predictions: Path, gold: Path | None = None) -> ScoredAnswe
         covered = checksum("profile", *(str(epoch.number) for epoch in epochs))
         log = ProfileSuite(name, tuple(epochs), covered, subtest="overgeneralisation")
         return ScoredAnswers(log, log.outcomes(lambda sources: []))
-    if not stem(gold).endswith("_exception"):
+    if not file_name(gold).endswith("_exception"):
         raise InputError("expected a file called …_exception.src, with the …_original files in its folder", file=gold)
     items, problems = read_exceptions(gold)
     refuse_errors(problems, gold)
-    suite = overgeneralisation_suite(ratio_name(stem(gold)), items)
+    suite = overgeneralisation_suite(ratio_name(file_name(gold)), items)
     return ScoredAnswers(suite, suite.score(answers_to([item.line.source for item in items], predictions)))
 
 
