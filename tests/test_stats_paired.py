@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from case_selection import examples
-from wug.stats_paired import DRAWS, bca_interval, flip_signs, holm, mcnemar, t_interval, t_test, tango
+from wug.distributions import DRAWS
+from wug.stats_paired import bca_interval, flip_signs, holm, mcnemar, t_interval, t_test, tango
 
 counts = st.integers(0, 60)
 

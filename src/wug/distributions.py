@@ -18,6 +18,7 @@ MAX_TERMS = 100_000
 """Maximum number of terms of the continued fraction; it needs about the square root of the larger parameter."""
 
 DRAWS = 9_999
+"""Random sign flips or bootstrap samples, if not all can be enumerated."""
 SEED = 0
 MIN_UNITS, MAX_UNITS = 5, 200
 """Below, too many samples consist of one item; above, Student's interval is as good (benchmarks/effect_coverage.py)."""

@@ -52,6 +52,8 @@ class TextReading:
         return self.window is not None or self.stride is not None or not self.window_bos
 
 
+Span: TypeAlias = tuple[int, int]
+"""Characters of a text: the first, and the one after the last."""
 Messages: TypeAlias = Sequence[tuple[str, str]]
 """The turns of a chat: role (`system`, `user`, `assistant`) and text."""
 

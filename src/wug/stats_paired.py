@@ -22,14 +22,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from wug.arrays import Floats, Ints
-from wug.distributions import beta_cdf, root, sign_test_p, t_quantile
+from wug.distributions import DRAWS, beta_cdf, root, sign_test_p, t_quantile
 from wug.outcomes import Interval
 from wug.stats import wilson
 
 IntervalKind: TypeAlias = Literal["t", "bca"]
 
-DRAWS = 9999
-"""Random sign flips or bootstrap samples, if not all can be enumerated."""
 DRAWS_PER_TEST = 200
 """Random sign flips per test of a comparison, if that is more; the smallest adjusted p-value is then 0.005."""
 MIN_HITS = 10

@@ -25,9 +25,6 @@ from wug.views.report import ReportedResult, render
 if TYPE_CHECKING:
     import altair
 
-DIFFERING_ITEMS = 20
-"""Items that differ, listed per metric in the comparison of a report."""
-
 log = logging.getLogger("wug")
 
 
@@ -167,7 +164,7 @@ def _compare_models(results: Sequence[Result]) -> Comparison | None:
     if len({result.model for result in results}) < 2:
         return None
     try:
-        return compare(results, items=DIFFERING_ITEMS)
+        return compare(results, items=comparison_text.DIFFERING_ITEMS)
     except InputError as error:
         log.warning("the page has no comparison: %s", error)
         return None

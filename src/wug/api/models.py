@@ -21,7 +21,8 @@ from wug.tables import Table
 from wug.texts.surprisals import can_score_sources
 
 if TYPE_CHECKING:
-    from wug.texts.surprisals import Context, Unit, WordRule
+    from wug.texts.surprisals import Unit, WordRule
+    from wug.texts.text import Context
 
 DEFAULT_SURPRISAL_MODEL = "wug-causal"
 EXPECTED = "a name such as 'causal:gpt2', a folder, a loaded model of transformers, or a function"

@@ -38,8 +38,10 @@ MAX_RUNS_IN_FULL = 3
 """The results of more models are printed as models by suites."""
 MAX_LISTED_RUNS = 12
 """A hint lists at most this many runs."""
-DIFFERING_ITEMS = 20
-"""Items that differ, listed per metric in the comparison of a report."""
+SECONDS_BETWEEN_LINES = 10.0
+"""Between two lines of progress if stderr is not a terminal."""
+CHARTS = (".svg", ".png", ".pdf")
+"""Suffixes of images."""
 
 
 def on_command_line(name: str) -> bool:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from wug.evaluation.request import Listener, Plan, RunEvent, RunReport, RunRequest
 
 MAX_NAME_COLUMNS = 100
-SECONDS_BETWEEN_LINES = 10.0
-"""Between two lines of progress if stderr is not a terminal."""
 
 
 def with_sweep_file(request: RunRequest) -> RunRequest:
@@ -134,7 +132,7 @@ class _ProgressLines:
 
     def __call__(self, event: RunEvent) -> None:
         now = time.monotonic()
-        if self._lines and now - self._last < SECONDS_BETWEEN_LINES and event.done < event.models:
+        if self._lines and now - self._last < common.SECONDS_BETWEEN_LINES and event.done < event.models:
             return
         self._last, self._lines = now, self._lines + 1
         done, total = event.requests

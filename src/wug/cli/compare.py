@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 Show: TypeAlias = "Callable[[Console], None]"
 Draw: TypeAlias = "Callable[[], altair.LayerChart | altair.VConcatChart]"
-CHARTS = (".svg", ".png", ".pdf")
-PAGES = (*CHARTS, ".html", ".htm")
+PAGES = (*common.CHARTS, ".html", ".htm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +132,7 @@ def command(sides: tuple[str, ...], store_path: Path | None, **values: Any) -> N
     if options.steps is not None and not options.curve:
         raise click.UsageError("--steps is for --curve")
     if options.output is not None:
-        formats = {**format_suffixes(), **dict.fromkeys(CHARTS, "a chart"), ".html": "html", ".htm": "html"}
+        formats = {**format_suffixes(), **dict.fromkeys(common.CHARTS, "a chart"), ".html": "html", ".htm": "html"}
         common.resolve_format(options.form if common.on_command_line("form") else None, options.output, formats)
         if options.suffix in PAGES:
             chart_files.require()
@@ -159,7 +158,7 @@ def _compare(store: Store, sides: list[list[int]], settings: ComparisonSettings,
     from wug.views.comparison_charts import chart
 
     comparison = compare(store, sides, settings)
-    if options.output is not None and options.suffix in PAGES and options.suffix not in CHARTS:
+    if options.output is not None and options.suffix in PAGES and options.suffix not in common.CHARTS:
         common.write_page(store, [run for side in comparison.sides for run in side.runs], comparison, options.output)
         return
     show, draw = partial(comparison_view.show, comparison), partial(chart, comparison)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from wug.results.power import NeededItems
 
-CHARTS = (".svg", ".png", ".pdf")
 POINTS = 24
 """Of a curve."""
 MAX_CURVES = 8
@@ -63,8 +62,8 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path | None
     if len(runs) > 1 and target.width is not None:
         raise click.UsageError("--width is for one run")
     if output is not None:
-        if output.suffix.lower() not in CHARTS:
-            raise InputError(f"write a chart: one of {', '.join(CHARTS)}", file=output)
+        if output.suffix.lower() not in common.CHARTS:
+            raise InputError(f"write a chart: one of {', '.join(common.CHARTS)}", file=output)
         chart_files.require(output)
     needs = needed_items(store, runs, target)
     common.deliver_table(_table(needs, target.power), form, None)

@@ -45,11 +45,12 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> Non
 
 def _comparison(store: Store, runs: list[int]) -> RunComparison | None:
     from wug.results.comparison import ComparisonSettings, compare
+    from wug.views.comparison import DIFFERING_ITEMS
 
     if len(runs) < 2:
         return None
     try:
-        return compare(store, [[number] for number in runs], ComparisonSettings(items=common.DIFFERING_ITEMS))
+        return compare(store, [[number] for number in runs], ComparisonSettings(items=DIFFERING_ITEMS))
     except InputError as error:
         common.say(f"the page has no comparison: {error}")
         return None

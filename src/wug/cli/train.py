@@ -31,8 +31,6 @@ OUTPUT = option("-o --output", "Folder for the model.", type=FOLDER, required=Tr
 SUITE = option(
     "--suite suites", "Test the model on this suite after each epoch and store the run; repeatable.", multiple=True
 )
-SECONDS_BETWEEN_LINES = 10.0
-"""Between two lines of progress if stderr is not a terminal."""
 _TRANSFORMER_HELP = """Train a {kind} language model with {architecture}'s architecture on TEXTS.
 
 TEXTS are plain text files with one paragraph per line, also .gz or .xz. The model sees one sentence at a time.
@@ -131,7 +129,7 @@ def _progress() -> Iterator[Callable[[TrainingProgress], None]]:
 
     def say(progress: TrainingProgress) -> None:
         nonlocal last_time
-        if time.monotonic() - last_time > SECONDS_BETWEEN_LINES or progress.step == progress.steps:
+        if time.monotonic() - last_time > common.SECONDS_BETWEEN_LINES or progress.step == progress.steps:
             last_time = time.monotonic()
             time_left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
             common.say(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)} · {time_left} left")

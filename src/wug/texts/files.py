@@ -12,7 +12,8 @@ from typing import Literal, TypeAlias
 from wug.errors import InputError, SuiteError, UnknownName
 from wug.files import read_lines, read_text
 from wug.record_tables import read_table
-from wug.texts.text import Span, Text, joined
+from wug.requests import Span
+from wug.texts.text import Text, joined
 
 TextUnit: TypeAlias = Literal["line", "paragraph", "file"]
 """What is one text of a plain file: a line, a paragraph between blank lines, or all of it."""

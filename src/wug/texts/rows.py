@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from wug.alignment import is_unknown
-from wug.requests import LN2, Scored
-from wug.texts.text import Span
+from wug.requests import LN2, Scored, Span
 
 
 class TokenScores(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -14,19 +14,18 @@ from wug import registry
 from wug.errors import InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.options import names as option_names
-from wug.requests import Request, Scored, TextReading
+from wug.requests import Request, Scored, Span, TextReading
 from wug.tables import Kind, Table
 from wug.texts import rows
-from wug.texts.text import Span, Text, sentences, texts_of
+from wug.texts.text import Context, Text, sentences, texts_of
 
 if TYPE_CHECKING:
     from wug.evaluation.cache import Cache
+    from wug.evaluation.cached_model import Progress
     from wug.evaluation.handle import ModelHandle
 
 Unit: TypeAlias = Literal["word", "token", "sentence", "regions"]
 WordRule: TypeAlias = Literal["space", "tokenizer", "given"]
-Context: TypeAlias = Literal["text", "sentence"]
-Progress: TypeAlias = Callable[[int, int], None]
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
 WORDS: tuple[WordRule, ...] = get_args(WordRule)

@@ -8,10 +8,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from wug.errors import InputError
 from wug.files import refuse_surrogates
+from wug.requests import Span
 
 ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st jr sr rev gen col capt lt sgt hon no nos vol fig figs eq ch pp p vs etc approx dept est "
@@ -19,6 +20,8 @@ ABBREVIATIONS = frozenset(
 )
 """Words before a full stop that does not end a sentence, in lower case."""
 
+Context: TypeAlias = Literal["text", "sentence"]
+"""What a model reads before a word: the text, or only its sentence."""
 _END = re.compile(
     r"""[.!?…]+["'”’»)\]]*(?=\s)   # punctuation, closing quotes, and white space
       | [。！？｡]+[」』”’）]*       # Chinese and Japanese: no space needed
@@ -65,7 +68,6 @@ def _add(spans: list[Span], text: str, begin: int, end: int) -> None:
         spans.append((start, start + len(stripped)))
 
 
-Span: TypeAlias = tuple[int, int]
 """Start and end, in characters."""
 
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "THAI", "LAO", "KHMER", "MYANMAR", "BOPOMOFO")

@@ -29,6 +29,8 @@ ALIGN = "llrrrrcrrl"
 """Alignment of the columns of `head`."""
 MAX_DETAIL_CHARACTERS = 100
 """Characters of a detail that a terminal shows."""
+DIFFERING_ITEMS = 20
+"""Items that differ, listed per metric in the comparison of a report."""
 MIN_TABLE_COLUMNS = 130
 """Width of a terminal in columns; in narrower ones each contrast is a block instead of a table row."""
 

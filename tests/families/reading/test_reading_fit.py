@@ -189,10 +189,10 @@ def test_a_large_table_is_fitted_as_a_small_one_is() -> None:
 
 def test_the_p_value_counts_the_observed_difference() -> None:
     differences = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
-    assert regression.flip_signs(differences, None, 4999, 0) == pytest.approx(2 / 256, abs=0.004)
-    assert regression.flip_signs(np.ones(30), None, 999, 0) == 0.001
+    assert regression.sign_flip_p(differences, None, 4999, 0) == pytest.approx(2 / 256, abs=0.004)
+    assert regression.sign_flip_p(np.ones(30), None, 999, 0) == 0.001
     units = np.repeat(np.arange(4), 2)  # four units: p cannot be below 2/16
-    assert regression.flip_signs(differences, units, 4999, 0) == pytest.approx(2 / 16, abs=0.02)
+    assert regression.sign_flip_p(differences, units, 4999, 0) == pytest.approx(2 / 16, abs=0.02)
 
 
 def test_the_signal_of_two_words_is_found_again() -> None:

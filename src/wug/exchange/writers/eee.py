@@ -25,6 +25,7 @@ from wug.exchange.export import (
     why_without_samples,
     write_samples,
 )
+from wug.exchange.json_files import Json
 from wug.files import write_text
 from wug.identity import OVERALL
 from wug.outcomes import DATASET_KEY, Estimate, Metric, Outcome, Result
@@ -36,7 +37,6 @@ COMMON_METRICS = frozenset({"accuracy", "exact_match", "f1", "bleu", "pearson", 
 CORRELATIONS = ("pearson", "spearman")
 UNITS = {"share": "proportion", "score": "points", "distance": "points"}
 NO_METRIC_FIELDS = frozenset({"wug", "suite", "model", "imported", "program", "task"})
-Json = dict[str, Any]
 
 
 def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:

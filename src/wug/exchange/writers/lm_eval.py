@@ -21,6 +21,7 @@ from wug.exchange.export import (
     why_without_samples,
     write_samples,
 )
+from wug.exchange.json_files import Json
 from wug.files import write_text
 from wug.identity import OVERALL, Group
 from wug.outcomes import DATASET_KEY, Estimate, Outcome, Result
@@ -28,7 +29,6 @@ from wug.samples import Sample
 
 METRICS = {"accuracy": "acc"}
 """Metrics that lm-eval calls otherwise."""
-Json = dict[str, Any]
 
 
 def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:

@@ -10,11 +10,10 @@ import numpy as np
 
 from wug.families.links import LINKS, PER_TOKEN, LinkedText
 from wug.families.pairs.settings import PairsSettings, UnigramScore
-from wug.requests import Scored
+from wug.requests import Scored, Span
 from wug.scores import Scores
 
 UNKNOWN = frozenset({"<unk>", "[UNK]", "<UNK>", "unk"})
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

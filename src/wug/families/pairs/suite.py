@@ -15,7 +15,7 @@ from wug.arrays import Mask
 from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs import outcomes
 from wug.families.pairs.lint import notices_of_copies
-from wug.families.pairs.measures import Measures, Span, measure, word_logprobs
+from wug.families.pairs.measures import Measures, measure, word_logprobs
 from wug.families.pairs.pair import Pair, Target, is_identical, strata
 from wug.families.pairs.people import JoinedPeople
 from wug.families.pairs.presentation import Presentation
@@ -26,7 +26,7 @@ from wug.families.suite import ItemSuite
 from wug.files import shortened
 from wug.formatting import NOT_MEASURABLE, plural
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
-from wug.requests import ChatFormat, EvaluatedModel, Request, Scored, Scorer, TextPosition
+from wug.requests import ChatFormat, EvaluatedModel, Request, Scored, Scorer, Span, TextPosition
 from wug.scores import Scores, Texts
 
 SEES_RIGHT = "the model sees the words to the right of a target word, unlike a reader"

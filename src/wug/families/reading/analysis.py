@@ -135,7 +135,7 @@ def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure:
             coefficients=coefficients,
             x=first[rows],
             units=units,
-            p=regression.flip_signs(target.loglik - baseline.loglik, codes, draws, seed),
+            p=regression.sign_flip_p(target.loglik - baseline.loglik, codes, draws, seed),
             dropped=dropped,
             missing=missing,
             zeros=zeros,

@@ -226,7 +226,7 @@ class _Solution(NamedTuple):
     inverse: Floats
 
 
-def flip_signs(differences: Floats, units: Indices | None, draws: int, seed: int) -> float:
+def sign_flip_p(differences: Floats, units: Indices | None, draws: int, seed: int) -> float:
     """The two-sided p-value of a mean difference by sign flips: (1 + flips that reach it) / (1 + draws).
 
     Whole units are flipped where rows belong to some. Very many units have the normal limit of the sum.

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from wug.errors import InputError
 from wug.options import Kind, Option, read
+from wug.texts.text import Context
 
 Sigma: TypeAlias = Literal["train", "train-ml", "test-sd"]
-Context: TypeAlias = Literal["text", "sentence"]
 
 SPLITS = ("contiguous", "cut", "random", "none")
 BY = "by:"

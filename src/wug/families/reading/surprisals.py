@@ -18,9 +18,9 @@ from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.settings import MODEL_COLUMNS
 from wug.families.reading.table import EXAMPLES, WordTable, read_words
 from wug.families.reading.terms import parse
-from wug.requests import Request, Scored, Scorer, TextReading
+from wug.requests import Request, Scored, Scorer, Span, TextReading
 from wug.texts import rows as text_rows
-from wug.texts.text import Span, joined, sentences
+from wug.texts.text import joined, sentences
 
 TEXT_KEYS, POSITION_KEYS = ("text_id", "text"), ("word_id", "position")
 """Key columns of a table of surprisals that does not use the names of the reading times; wug's own come first."""

@@ -15,9 +15,8 @@ from wug.models.decoding import outputs
 from wug.models.endpoint.answers import EchoFormat, ServerRequest, in_order, read_text
 from wug.models.prompt import prompting, signature
 from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, Loading, ModelSpec
-from wug.models.tokenization.token_offsets import Span
 from wug.options import Option
-from wug.requests import Answer, Generator, Request, Scored, Scorer
+from wug.requests import Answer, Generator, Request, Scored, Scorer, Span
 from wug.traits import Traits
 
 if TYPE_CHECKING:

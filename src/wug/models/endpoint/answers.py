@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 
 from wug.alignment import STARTS
 from wug.errors import InputError
-from wug.models.tokenization.token_offsets import Span, spans_of_suffix, token_spans
-from wug.requests import Scored
+from wug.models.tokenization.token_offsets import spans_of_suffix, token_spans
+from wug.requests import Scored, Span
 from wug.scores import logprob_of
 
 MAX_LOGPROB = 1e-3

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 from wug.alignment import first_visible
 from wug.errors import InputError, ModelError
@@ -30,7 +30,7 @@ from wug.models.endpoint.answers import (
 from wug.models.endpoint.calibration import BEGINNINGS, MIN_BEST_LOGPROB, MIN_COMPARISONS, NEUTRAL, PROBE
 from wug.models.endpoint.client import Refusal, Server
 from wug.models.tokenization.chat_templates import ChatTemplate
-from wug.requests import Chat, ChatWrapper, Request, Scored
+from wug.requests import Chat, ChatWrapper, Messages, Request, Scored
 
 TOP_TOKENS = 20
 """Likeliest tokens that are asked for: no host lists more."""
@@ -43,7 +43,6 @@ REASONING = ("<think>", "<thinking>", "<reasoning>", "<|channel|>", "[THINK]")
 RENDER_HERE = "With -M tokenizer=NAME, the chat is rendered here"
 QUESTIONS_ONLY = "It can answer questions about pairs: -S method=forced_choice or yes_no"
 CHAT = "/chat/completions"
-Messages: TypeAlias = Sequence[tuple[str, str]]
 _USER = (("user", "Write one sentence."),)
 _SYSTEM = (("system", "You are a careful assistant who answers in one short and simple sentence."), *_USER)
 

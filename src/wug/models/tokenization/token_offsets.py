@@ -15,13 +15,12 @@ from itertools import pairwise
 
 from wug.alignment import BYTE_LETTERS, align, first_visible, is_unknown, left_out
 from wug.errors import InputError
+from wug.requests import Span
 
 PART = "\N{REPLACEMENT CHARACTER}"
 """Represents bytes that are not a whole character."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 """A byte as SentencePiece names it."""
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from wug.arrays import Floats, Ints, Mask
 from wug.errors import ModelError, first_line
 from wug.models.tokenization.ragged import Ragged, flatten
 from wug.models.tokenization.word_cache import Word, WordTokenCache, tokenizes_words_separately
-from wug.requests import Request, Token
+from wug.requests import Request, Span, Token
 from wug.scores import Scores, TokenExtras, texts_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 DROPPED = "lack characters that the tokenizer drops"
 
-Span = tuple[int, int]
 Key = TypeVar("Key", bound=Hashable)
 
 

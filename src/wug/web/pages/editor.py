@@ -42,12 +42,12 @@ from wug.web.editor import (
 )
 from wug.web.jobs.queue import job_queue, scoring_models
 from wug.web.jobs.tasks import run_suites
+from wug.web.pages.assets import NO_STORE
 from wug.web.request_body import JsonObject, json_endpoint, revision, timestamp_ms
 from wug.web.site import JsonResponse, Site, build_url, site_of
 
 NAV = ("Suite editor", "/editor", 30)
 MEDIA_TYPES = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".tsv": "text/tab-separated-values"}
-NO_STORE = {"cache-control": "no-store"}
 
 
 @functools.lru_cache(maxsize=4)
