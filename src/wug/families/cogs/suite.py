@@ -14,8 +14,7 @@ import numpy as np
 from wug.arrays import Indices
 from wug.families.cogs import read as gold_file
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
-from wug.families.cogs.logical_form import ERRORS, Dialect, errors, recognise, violations
-from wug.families.cogs.logical_form.parse import Unreadable, read, tokens
+from wug.families.cogs.logical_form import ERRORS, Dialect, recognise
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
 from wug.families.suite import GenerationSuite, generated
 from wug.files import write_text
@@ -138,7 +137,8 @@ class ScoredPredictions(NamedTuple):
         for feature in self.columns.main:
             scores = self.columns.scores(feature)
             columns |= {f"{feature}_{name}": scores[name].tolist() for name in SCORES}
-        for gold, form, cells in zip(self.suite.items, self.forms, zip(*columns.values(), strict=True), strict=True):
+        cells_by_line = zip(*columns.values(), strict=True)
+        for place, (gold, form, cells) in enumerate(zip(self.suite.items, self.forms, cells_by_line, strict=True)):
             line: dict[str, Any] = {
                 "line": gold.number,
                 "type": gold.type,
@@ -147,9 +147,7 @@ class ScoredPredictions(NamedTuple):
                 "prediction": form,
             }
             line.update(zip(columns, cells, strict=True))
-            if not self.suite.metric_options.reference_compat:
-                line["violations"] = [] if line.get("well_formed_strict") else _violations(form, self.suite.dialect)
-                line["errors"] = _errors(line, self.suite.dialect)
+            line |= {name: list(names[place]) for name, names in self.columns.names.items()}
             yield line
 
 
@@ -173,13 +171,6 @@ def lines_by_group(items: Sequence[gold_file.GoldLine]) -> dict[str, Indices]:
     return {"all": np.arange(len(items)), **{group: np.array(numbers[group]) for group in (*kinds, *ordered)}}
 
 
-def _violations(prediction: str, dialect: Dialect) -> list[str]:
-    try:
-        return [violation.rule for violation in violations(read(tokens(prediction), dialect))]
-    except Unreadable as error:
-        return [f"unreadable: {error.message}"]
-
-
 def per_line(systems: Sequence[ScoredPredictions]) -> Iterator[dict[str, Any]]:
     """Every metric of each line of each system, which is named if there are several."""
     for scored in systems:
@@ -195,18 +186,6 @@ def write_per_line(lines: Iterable[dict[str, Any]], path: Path) -> None:
     else:
         written = ["\t".join(line) for line in rows[:1]] + ["\t".join(map(_cell, line.values())) for line in rows]
     write_text(path, "".join(f"{row}\n" for row in written))
-
-
-def _errors(line: Mapping[str, Any], dialect: Dialect) -> list[str]:
-    if line["exact_match"]:
-        return []
-    if not line["well_formed"]:
-        return ["ill-formed"]
-    if line["order_invariant_match"]:
-        return ["order"]
-    if line["semantic_match"] and line["well_formed_strict"]:
-        return ["index"]
-    return list(errors(line["gold"], line["prediction"], dialect))
 
 
 def _cell(value: object) -> str:

@@ -21,6 +21,7 @@ from wug.families.cogs.logical_form.difference import ERRORS as ERRORS
 from wug.families.cogs.logical_form.difference import TermPair as TermPair
 from wug.families.cogs.logical_form.difference import difference as difference
 from wug.families.cogs.logical_form.difference import errors as errors
+from wug.families.cogs.logical_form.difference import term_errors as term_errors
 from wug.families.cogs.logical_form.match import canonical as canonical
 from wug.families.cogs.logical_form.match import equivalent as equivalent
 from wug.families.cogs.logical_form.match import recogs_exact_match as recogs_exact_match

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import product
+from operator import eq
 from typing import NamedTuple
 
 from wug.families.cogs.logical_form.checks import is_well_formed
-from wug.families.cogs.logical_form.match import order_invariant, renaming
+from wug.families.cogs.logical_form.match import equivalent, order_invariant, renaming
 from wug.families.cogs.logical_form.parse import (
     Dialect,
     LogicalForm,
@@ -59,8 +59,13 @@ def errors(gold: str, prediction: str, dialect: Dialect) -> tuple[str, ...]:
         return ("ill-formed",)
     if order_invariant(gold_form, form):
         return ("order",)
-    ours, theirs = _pieces(gold_form, dialect), _pieces(form, dialect)
-    if len(ours) == len(theirs) and renaming(gold_form, form) is not None:
+    return term_errors(gold_form, form, renamed=equivalent(gold_form, form))
+
+
+def term_errors(gold: LogicalForm, prediction: LogicalForm, *, renamed: bool) -> tuple[str, ...]:
+    """The kinds of error in the terms of a well-formed prediction; `renamed`: whether the two are equivalent."""
+    ours, theirs = _form_pieces(gold), _form_pieces(prediction)
+    if renamed and len(ours) == len(theirs):
         return ("index",)
     pairs = _partners(ours, theirs, theirs)
     kinds = {change for position, partner in pairs.items() for change in _changes(ours[position], theirs[partner])}
@@ -179,10 +184,16 @@ def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequenc
     open_ours = [position for position in range(len(ours)) if position not in pairs]
     taken = set(pairs.values())
     open_theirs = [position for position in range(len(theirs)) if position not in taken]
+    by_length: dict[int, list[tuple[int, tuple[str, ...]]]] = {}
+    for right in open_theirs:
+        if features := theirs[right].features:
+            by_length.setdefault(len(features), []).append((right, features))
     likely = sorted(
         (-similarity, abs(left - right), left, right)
-        for left, right in product(open_ours, open_theirs)
-        if (similarity := _similarity(ours[left].features, theirs[right].features)) >= 0.5
+        for left in open_ours
+        if (features := ours[left].features)
+        for right, others in by_length.get(len(features), ())
+        if (similarity := _similarity(features, others)) >= 0.5
     )
     for _, _, left, right in likely:
         if left not in pairs and right not in taken:
@@ -191,12 +202,11 @@ def _partners(ours: Sequence[_Piece], theirs: Sequence[_Piece], renamed: Sequenc
     return pairs
 
 
-def _similarity(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> float:
+def _similarity(first: tuple[str, ...], second: tuple[str, ...]) -> float:
     """The share of features that two terms have in common: word, role, arguments; the same word breaks ties."""
-    if first is None or second is None or len(first) != len(second):
-        return 0.0
-    features = len(first) - (first[1] == second[1] == "")
-    same = sum(a == b for a, b in zip(first, second, strict=True)) - len(first) + features
+    no_role = first[1] == second[1] == ""
+    features = len(first) - no_role
+    same: int = sum(map(eq, first, second)) - no_role
     return (same + 0.1 * (first[0] == second[0])) / features
 
 

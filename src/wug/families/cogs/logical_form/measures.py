@@ -1,9 +1,5 @@
 """All measures of one prediction against its gold form, wug's own and those of the reference evaluator.
 
-The edit distance is Myers' bit-parallel algorithm in Hyyrö's form (2003, "A bit-vector algorithm for computing
-Levenshtein and Damerau edit distances", fig. 3): a column of the table of distances is one Python integer, so a pair
-of logical forms takes some twenty microseconds.
-
 The reference evaluator is the first public one for COGS (Weißenhorn 2021), with its errors. It splits words from
 symbols without white space, accepts any role, any variable and one or two arguments, reads `x _ 01` as `x _ 1`, and
 compares sets, so it misses duplicates. It counts nothing for an ill-formed prediction, and gives zero when a form has
@@ -18,8 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
 
-from wug.families.cogs.logical_form.checks import is_well_formed, kind_of, makes_sense
-from wug.families.cogs.logical_form.match import equivalent, order_invariant
+from wug.families.cogs.logical_form.checks import grammar_violations, kind_of, sense_violations
+from wug.families.cogs.logical_form.difference import term_errors
+from wug.families.cogs.logical_form.match import order_invariant, renaming
 from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unreadable, parse, read, tokens, triples
 
 Bag: TypeAlias = Sequence[object]
@@ -46,6 +43,10 @@ class FormScores(NamedTuple):
     """Tokens of the longer of the two."""
     counts: tuple[int, ...]
     """The numbers of COUNTS for each of FEATURES, one after the other."""
+    violations: tuple[str, ...]
+    """The rules that the prediction violates, or where it cannot be read."""
+    errors: tuple[str, ...]
+    """The kinds of error, from ERRORS."""
 
 
 def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = False) -> FormScores:
@@ -54,28 +55,49 @@ def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = Fa
     `sound`: the gold form is known to be well-formed and to make sense, so its renamings are not checked.
     """
     gold_form, words, predicted_words = parse(gold, dialect), tokens(gold), tokens(prediction)
-    exact = words == predicted_words
-    try:
-        form: LogicalForm | None = gold_form if exact else read(predicted_words, dialect)
-    except Unreadable:
-        form = None
-    renamed = form is not None and (exact or _is_renamed(words, predicted_words))
-    sound &= renamed
-    if form is not None and not (sound or is_well_formed(form)):
-        form = None
     gold_bags = bags(gold_form)
-    predicted_bags = _NOTHING if form is None else gold_bags if exact else bags(form)
+    exact = words == predicted_words
+    form: LogicalForm | None = None
+    matches = reordered = False
+    rules: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ("ill-formed",)
+    try:
+        readable = gold_form if exact else read(predicted_words, dialect)
+    except Unreadable as error:
+        rules = (f"unreadable: {error.message}",)
+    else:
+        matches = renamed = exact or _is_renamed(words, predicted_words)
+        if not renamed and (names := renaming(gold_form, readable)) is not None:
+            matches = True
+            renamed = _sizes(gold_form) == _sizes(readable) and all(kind_of(name) == "index" for name in names)
+        grammar = () if sound and renamed else tuple(violation.rule for violation in grammar_violations(readable))
+        if grammar:
+            rules = grammar
+        else:
+            form = readable
+            rules = () if sound and renamed else tuple(violation.rule for violation in sense_violations(form))
+            reordered = exact or (matches and order_invariant(gold_form, form))
+            if exact or reordered or (matches and not rules):
+                kinds = () if exact else ("order",) if reordered else ("index",)
+            else:
+                kinds = term_errors(gold_form, form, renamed=matches)
     return FormScores(
         exact_match_string=gold == prediction,
         exact_match=exact,
         well_formed=form is not None,
-        well_formed_strict=form is not None and (sound or makes_sense(form)),
-        order_invariant_match=form is not None and (exact or order_invariant(gold_form, form)),
-        semantic_match=form is not None and (renamed or equivalent(gold_form, form)),
+        well_formed_strict=not rules,
+        order_invariant_match=reordered,
+        semantic_match=form is not None and matches,
         edit_distance=Levenshtein.distance(words, predicted_words),
         longest=max(len(words), len(predicted_words)),
-        counts=_count_overlap(gold_bags, predicted_bags),
+        counts=_count_overlap(gold_bags, _NOTHING if form is None else gold_bags if exact else bags(form)),
+        violations=rules,
+        errors=kinds,
     )
+
+
+def _sizes(form: LogicalForm) -> tuple[int, int]:
+    return len(form.prefix), len(form.body)
 
 
 def _is_renamed(gold: list[str], prediction: list[str]) -> bool:
