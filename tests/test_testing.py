@@ -19,7 +19,9 @@ import tiny_seq2seq
 from fake_completions import Rule, serving
 from wug import registry
 from wug.evaluation.opening import builtin_models, builtin_suites
+from wug.families.choices.suite import ChoicesSuite
 from wug.models.attention_lstm import save_attention_lstm
+from wug.outcomes import Metric
 from wug.requests import Request, Scored, Token
 from wug.results.store import Store
 from wug.testing import TEXTS, check_backend, check_family
@@ -33,6 +35,14 @@ EXAMPLES = {
     "pcfgset": "task_accuracy",
     "syntaxgym": "wug_agreement_pp",
 }
+WITHOUT_RESULTS: Mapping[str, Sequence[str]] = {
+    "cogs": ("arguments_*", "recogs_exact_match", "smatch_f1"),
+    "morphology": [
+        *("exact_match@*", "human_*", "*spearman*", "pearson", "preference_accuracy"),
+        *("aic", "island_effect", "log_likelihood"),
+    ],
+}
+"""Metrics that need another dialect, an option, ratings or several answers."""
 SOURCES = ("copy A1 B2", "copy A1 B2 C3", "copy")
 CPU = {"device": "cpu"}
 ARPA = "\\data\\\nngram 1=3\n\n\\1-grams:\n-1\t<s>\n-1\t</s>\n-0.5\t<unk>\n\n\\end\\\n"
@@ -46,13 +56,13 @@ def test_every_family_has_an_example_here() -> None:
 
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_families_of_wug_conform(kind: str) -> None:
-    check_family(kind, builtin_suites()[EXAMPLES[kind]])
+    check_family(kind, builtin_suites()[EXAMPLES[kind]], optional=WITHOUT_RESULTS.get(kind, ()))
 
 
 def test_a_family_without_a_built_in_suite_conforms(tmp_path: Path) -> None:
     path = tmp_path / "tasks_test_small.txt"
     path.write_text("IN: jump OUT: I_JUMP\nIN: walk twice OUT: I_WALK I_WALK\nIN: run left OUT: I_TURN_LEFT I_RUN\n")
-    check_family("scan", path)
+    check_family("scan", path, {"oracle_length": "true"})
 
 
 Made = tuple[str, Mapping[str, str], Sequence[str]]
@@ -187,6 +197,24 @@ def test_a_family_that_accepts_a_broken_file_is_told_so() -> None:
     good = builtin_suites()["wug_coord"]
     with pytest.raises(AssertionError, match=r"pairs: check\(\) finds no error in .*wug_coord.tab"):
         check_family("pairs", good, broken=good)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda metrics: [*metrics, Metric("elegance")], "choices: no result for these of its metrics: elegance"),
+        (lambda metrics: [m for m in metrics if m.name != "ties"], "wug_places: not among its metrics: ties"),
+    ],
+)
+def test_a_family_whose_results_have_other_metrics_than_it_declares_is_told_so(
+    change: Callable[[Sequence[Metric]], Sequence[Metric]], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared: property = vars(ChoicesSuite)["metrics"]
+    monkeypatch.setattr(ChoicesSuite, "metrics", property(lambda suite: change(declared.__get__(suite))))
+    with pytest.raises(AssertionError, match=said):
+        check_family("choices", builtin_suites()["wug_places"])
+    if said.startswith("choices"):
+        check_family("choices", builtin_suites()["wug_places"], optional=["eleg*"])
 
 
 def test_a_family_is_checked_without_the_packages_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
+from fnmatch import fnmatchcase
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,11 @@ def check_backend(
 
 
 def check_family(
-    family: str, example: Path, options: Mapping[str, str] | None = None, broken: Path | None = None
+    family: str,
+    example: Path,
+    options: Mapping[str, str] | None = None,
+    broken: Path | None = None,
+    optional: Sequence[str] = (),
 ) -> None:
     """Check that a family keeps its promises with an example of its files.
 
@@ -102,6 +107,7 @@ def check_family(
         example: A file or folder without errors.
         options: Options of its suites, as for `-S`.
         broken: A file that the family must refuse; an empty file of the example's name if it is None.
+        optional: Metrics that the example has no results for, as names with `*`.
 
     Raises:
         AssertionError: If a promise is broken; the message says which.
@@ -120,9 +126,12 @@ def check_family(
     chosen = dict(options or {})
     suites = declared.read(example, chosen)
     _require(bool(suites), f"{family}: read() returns no suite for {example}")
+    missing = {metric.name for suite in suites for metric in suite.metrics if metric.derived is None}
     for suite, same in zip(suites, declared.read(example, chosen), strict=True):
         _check_suite(family, suite, same)
-        _check_results(suite)
+        missing -= _check_results(suite)
+    unexplained = sorted(name for name in missing if not any(fnmatchcase(name, pattern) for pattern in optional))
+    _require(not unexplained, f"{family}: no result for these of its metrics: {', '.join(unexplained)}")
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / example.name
         empty.touch()
@@ -217,7 +226,8 @@ def _check_suite(family: str, suite: Suite, same: Suite) -> None:
         smaller = chosen
 
 
-def _check_results(suite: Suite) -> None:
+def _check_results(suite: Suite) -> set[str]:
+    """The names of the metrics in a result of the suite."""
     model = _WordLengths() if suite.needs == "scores" else _Echo()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
@@ -226,16 +236,24 @@ def _check_results(suite: Suite) -> None:
         _require(not report.failures, f"{suite.name}: {report.failures}")
         (result,) = report.results
         _require(result.status == "complete", f"{suite.name}: {result.status}: {'; '.join(result.warnings)}")
+        names = _check_metrics(
+            suite, [*(one.metric for one in result.outcomes), *(one.metric for one in result.estimates)]
+        )
         _check_outcomes(suite, result.outcomes)
         _check_views(result)
         _check_pages(store)
+        return names
+
+
+def _check_metrics(suite: Suite, metrics: Iterable[str]) -> set[str]:
+    declared = {metric.name for metric in suite.metrics}
+    names = {metric if metric in declared else metric.partition(":")[0] for metric in metrics}
+    _require(names <= declared, f"{suite.name}: not among its metrics: {', '.join(sorted(names - declared))}")
+    return names
 
 
 def _check_outcomes(suite: Suite, outcomes: Iterable[Outcome]) -> None:
-    declared = {metric.name for metric in suite.metrics}
     for row in outcomes:
-        name = row.metric.split(":")[0]
-        _require(row.metric in declared or name in declared, f"{suite.name}: {row.metric!r} is not one of its metrics")
         _require(row.value is None or isinstance(row.value, (bool, float, int)), f"{suite.name}: value {row.value!r}")
         _require_texts(row.groups, f"{suite.name}, item {row.item}: groups")
         _require_json(row.detail, f"{suite.name}, item {row.item}: detail")
