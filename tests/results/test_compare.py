@@ -13,7 +13,8 @@ import pytest
 from run_factory import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
 from wug.outcomes import Metric, Outcome
-from wug.results.comparison import ComparisonSettings, Contrast, RunComparison, compare
+from wug.results.comparison import ComparisonSettings, compare
+from wug.results.contrasts import Contrast, RunComparison
 from wug.results.store import Store
 
 A, B = "causal/a@1", "causal/b@2"

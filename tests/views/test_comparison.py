@@ -14,7 +14,8 @@ from rich.console import Console
 
 from run_factory import keep, outcomes, result
 from wug.outcomes import Better, Metric
-from wug.results.comparison import ComparisonSettings, RunComparison, compare
+from wug.results.comparison import ComparisonSettings, compare
+from wug.results.contrasts import RunComparison
 from wug.results.store import Store
 from wug.tables import table_text
 from wug.views import comparison as report

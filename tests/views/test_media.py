@@ -36,7 +36,8 @@ from wug.families.pcfgset.language import answer
 from wug.families.pcfgset.overgeneralisation import score_exceptions
 from wug.outcomes import Estimate, Metric, Outcome, Result, Signature
 from wug.results.average import averages
-from wug.results.comparison import ComparisonSettings, RunComparison, compare
+from wug.results.comparison import ComparisonSettings, compare
+from wug.results.contrasts import RunComparison
 from wug.results.queries import table_of
 from wug.results.store import Store
 from wug.rows import Rows

@@ -13,8 +13,9 @@ from wug.errors import InputError, UnknownName
 from wug.files import user_path, write_text
 from wug.formatting import plural
 from wug.outcomes import Result
-from wug.results.comparison import ComparisonSettings, Contrast, RunComparison
+from wug.results.comparison import ComparisonSettings
 from wug.results.comparison import compare as compare_runs
+from wug.results.contrasts import Contrast, RunComparison
 from wug.results.store import Store
 from wug.tables import Table, Tabulated, table_text
 from wug.views import chart_files, vega

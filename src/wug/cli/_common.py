@@ -29,7 +29,7 @@ from wug.tables import Tabular, format_named, format_names
 
 if TYPE_CHECKING:
     from wug.evaluation.handle import ModelHandle
-    from wug.results.comparison import RunComparison
+    from wug.results.contrasts import RunComparison
     from wug.results.store import Store
 
 Function = TypeVar("Function", bound=Callable[..., Any])

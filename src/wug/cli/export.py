@@ -26,7 +26,7 @@ from wug.views import chart_files
 from wug.views.chart_files import ChartStyle
 
 if TYPE_CHECKING:
-    from wug.results.comparison import RunComparison
+    from wug.results.contrasts import RunComparison
     from wug.results.store import Store
 
 CONTENTS = ("outcomes", "estimates", "surprisals", "suite", "comparison")

@@ -14,7 +14,7 @@ from wug.files import format_of
 from wug.views import vega
 
 if TYPE_CHECKING:
-    from wug.results.comparison import RunComparison
+    from wug.results.contrasts import RunComparison
     from wug.results.store import Store
 
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from importlib.util import find_spec
 from inspect import signature
 from itertools import chain
@@ -20,7 +19,7 @@ from wug.errors import InputError, MissingExtra, ModelError, NotFetched, SuiteEr
 from wug.evaluation.annotated_suite import AnnotatedSuite
 from wug.evaluation.folders import DATA_SUFFIXES, contents, not_recognised
 from wug.evaluation.handle import ModelHandle
-from wug.files import existing, head, read_object, refuse_ambiguous, shortened, user_path
+from wug.files import ASSETS, existing, head, read_object, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
 from wug.interfaces import Family, Suite
 from wug.models import ModelSpec
@@ -38,14 +37,9 @@ BUILTIN_PREFIX = "wug_"
 log = logging.getLogger("wug")
 
 
-def assets() -> Path:
-    """The folder of built-in suites and models."""
-    return Path(str(files("wug") / "assets"))
-
-
 def builtin_suites() -> dict[str, Path]:
     """Built-in suites by name, each a file or folder in the folder of its family."""
-    within = sorted((assets() / "suites").glob("*/*"))
+    within = sorted((ASSETS / "suites").glob("*/*"))
     return {path.name.partition(".")[0]: path for path in within if path.is_dir() or path.suffix in DATA_SUFFIXES}
 
 
@@ -57,7 +51,7 @@ def builtin_models() -> dict[str, Path]:
 def _models_folder() -> Path:
     """The folder of built-in models: in the tree of wug, or in the package wug-models."""
     package = find_spec("wug_models")
-    in_tree = assets() / "models"
+    in_tree = ASSETS / "models"
     if in_tree.is_dir() or package is None or package.origin is None:
         return in_tree
     return Path(package.origin).parent / "models"

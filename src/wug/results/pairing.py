@@ -12,7 +12,7 @@ from wug import stats_paired as paired
 from wug.arrays import Floats, Integers
 from wug.outcomes import Metric, Result
 from wug.results.outcomes import OutcomeFile
-from wug.results.queries import PairingArrays
+from wug.results.pairing_arrays import PairingArrays
 from wug.results.reader import RunReader
 from wug.results.records import StoredResult
 

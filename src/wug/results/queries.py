@@ -9,19 +9,18 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from wug.arrays import Floats, Mask
 from wug.errors import InputError
-from wug.outcomes import Derivation, Outcome, Result
+from wug.outcomes import Outcome, Result
 from wug.results.columns import identifier, storable
 from wug.results.database import connect, database_errors, source
 from wug.results.outcomes import OutcomeDecoder, OutcomeFile, PackedOutcomes, collected, temporary_folder
@@ -29,7 +28,6 @@ from wug.rows import Filter, OutcomeRow, Rows
 
 if TYPE_CHECKING:
     import duckdb
-    from numpy.typing import NDArray
 
 FETCHED_ROWS = 2_048
 """Rows that are fetched from DuckDB at a time; a table that is kept in memory has no more."""
@@ -93,9 +91,7 @@ class OutcomeTable:
             column.field: f"CAST({identifier(column.name)} AS DOUBLE)" for column in columns if column.type in NUMBERS
         }
         where, values = self._where(filter)
-        with self._run(
-            f"SELECT {', '.join(['position', *fields.values()])} FROM {{table}} WHERE {where}", values
-        ) as db:
+        with self.run(f"SELECT {', '.join(['position', *fields.values()])} FROM {{table}} WHERE {where}", values) as db:
             _, *arrays = db.fetchnumpy().values()
         return dict(zip(fields, map(np.ma.asarray, arrays), strict=True))
 
@@ -104,14 +100,14 @@ class OutcomeTable:
         groups = [identifier(column.name) for column in self.locate().columns if column.role == "group"]
         by = ", ".join(["value", "judged", *groups])
         kinds = f"SELECT list(position ORDER BY position) AS kind FROM {{table}} WHERE metric = ? GROUP BY {by}"
-        positions_by_kind = [positions for (positions,) in self._query(f"{kinds} ORDER BY kind", metric)]
+        positions_by_kind = [positions for (positions,) in self.query(f"{kinds} ORDER BY kind", metric)]
         first = self.read([positions[0] for positions in positions_by_kind])
         return [(row.outcome, positions) for row, positions in zip(first, positions_by_kind, strict=True)]
 
     def positions(self, filter: Filter) -> Sequence[int]:
         """The positions of the outcomes that match a filter, ascending."""
         where, values = self._where(filter)
-        with self._run(f"SELECT position FROM {{table}} WHERE {where} ORDER BY position", values) as db:
+        with self.run(f"SELECT position FROM {{table}} WHERE {where} ORDER BY position", values) as db:
             return [int(position) for position in np.asarray(db.fetchnumpy()["position"]).tolist()]
 
     def at(self, position: int) -> OutcomeRow:
@@ -184,12 +180,12 @@ class OutcomeTable:
         if not self.keep or len(self) > FETCHED_ROWS:
             return None
         names, decode = self._selected()
-        return decode, self._query(f"SELECT {names} FROM {{table}} ORDER BY position")
+        return decode, self.query(f"SELECT {names} FROM {{table}} ORDER BY position")
 
     @cached_property
     def _items_differ(self) -> bool:
         """Whether each item has a single outcome."""
-        ((differ,),) = self._query("SELECT count(*) = count(DISTINCT item) FROM {table}")
+        ((differ,),) = self.query("SELECT count(*) = count(DISTINCT item) FROM {table}")
         return bool(differ)
 
     @cached_property
@@ -199,7 +195,7 @@ class OutcomeTable:
             return Counter((row[2], _value_of(row)) for row in self._kept[1])
         cases = " ".join(f"WHEN {sql} THEN '{name}'" for name, sql in VALUES.items())
         counted = f"SELECT metric, CASE {cases} ELSE '' END, count(*) FROM {{table}} GROUP BY 1, 2"
-        return Counter({(metric, kind): count for metric, kind, count in self._query(counted)})
+        return Counter({(metric, kind): count for metric, kind, count in self.query(counted)})
 
     def _selected(self, keys: Collection[str] | None = None) -> tuple[str, OutcomeDecoder]:
         """The columns of outcomes in SQL, and what decodes them."""
@@ -215,16 +211,17 @@ class OutcomeTable:
         """Outcomes of a query, streamed."""
         names, decode = self._selected(keys)
         limited = "" if limit is None else f" LIMIT {limit}"
-        with self._run(f"SELECT {names} FROM {{table}} {rest}{limited}", values) as db:
+        with self.run(f"SELECT {names} FROM {{table}} {rest}{limited}", values) as db:
             while rows := db.fetchmany(FETCHED_ROWS):
                 yield from map(decode, rows)
 
-    def _query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._run(sql, values) as db:
+    def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query; `{table}` is replaced by the outcomes."""
+        with self.run(sql, values) as db:
             return db.fetchall()
 
     @contextmanager
-    def _run(self, sql: str, values: Sequence[Any]) -> Iterator[duckdb.DuckDBPyConnection]:
+    def run(self, sql: str, values: Sequence[Any]) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection with the result of a query; `{table}` is replaced by the outcomes."""
         import duckdb
 
@@ -296,96 +293,6 @@ def unpack(packed: PackedOutcomes) -> tuple[Outcome, ...]:
 def rows_of(result: Result) -> Rows:
     """The outcomes of a result as a table."""
     return table_of(result.outcomes)
-
-
-class PairingArrays(NamedTuple):
-    """The outcomes of a result as arrays for a comparison; items, metrics and sources are 64-bit hashes."""
-
-    item: NDArray[np.uint64]
-    metric: NDArray[np.uint64]
-    value: Floats
-    missing: Mask
-    """Outcomes without a value."""
-    judged: Mask
-    source: NDArray[np.uint64]
-    has_source: Mask
-    metrics: Mapping[str, int]
-    """The hash of each metric, in the order in which metrics occur."""
-    derived: Mapping[Derivation, Floats]
-    """The values of metrics that have no outcomes; NaN where there is none."""
-
-    @classmethod
-    def read(
-        cls,
-        files: Sequence[OutcomeFile],
-        derived: Collection[Derivation] = (),
-        by: Mapping[str, str] | None = None,
-    ) -> list[PairingArrays]:
-        """The arrays of several results in one file, with the values of derived metrics.
-
-        Metrics in `by` are divided by a group field: `metric:value`.
-        """
-        whole = OutcomeFile(files[0].path, 0, max(file.first + file.rows for file in files), files[0].columns)
-        source = next(
-            (
-                f"hash({identifier(column.name)})"
-                for column in whole.columns
-                if (column.role, column.field, column.type) == ("detail", "source", "VARCHAR")
-            ),
-            "NULL::UBIGINT",
-        )
-        null = source.replace("hash(", "(")
-        metric = _divided(whole, by or {})
-        columns = (
-            f"hash(item) AS item, hash({metric}) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
-        )
-        numbers = {how: f"derived{index}" for index, how in enumerate(derived)}
-        columns += "".join(f", {_derived(how, whole)} AS {name}" for how, name in numbers.items())
-        table = OutcomeTable(lambda: whole)
-        with table._run(f"SELECT {columns} FROM {{table}} ORDER BY position", ()) as db:
-            fetched: dict[str, Any] = dict(db.fetchnumpy())
-        names = table._query(f"SELECT {metric} AS name, hash(name) FROM {{table}} GROUP BY ALL ORDER BY min(position)")
-        metrics = dict(names)
-        value = np.ma.getdata(fetched["value"])
-        arrays = {
-            "item": np.ma.getdata(fetched["item"]),
-            "metric": np.ma.getdata(fetched["metric"]),
-            "value": value,
-            "missing": np.ma.getmaskarray(fetched["value"]) | np.isnan(value),
-            "judged": np.ma.getdata(fetched["judged"]).astype(bool),
-            "source": np.ma.getdata(fetched["source"]),
-            "has_source": ~np.ma.getdata(fetched["none"]).astype(bool),
-        }
-        values = {how: np.ma.filled(fetched[name], np.nan) for how, name in numbers.items()}
-        parts = []
-        for file in files:
-            mine = slice(file.first, file.first + file.rows)
-            own = {name: array[mine] for name, array in arrays.items()}
-            there = set(np.unique(own["metric"]).tolist())
-            named = {name: number for name, number in metrics.items() if number in there}
-            parts.append(cls(**own, metrics=named, derived={how: array[mine] for how, array in values.items()}))
-        return parts
-
-
-def _derived(how: Derivation, file: OutcomeFile) -> str:
-    """The value of a derived metric in each row, as SQL; NULL if the file lacks a column."""
-    columns = {column.field: identifier(column.name) for column in file.columns if column.role == "detail"}
-    fields = [how.plus, *([how.minus] if how.minus else [])]
-    if any(field not in columns for field in fields):
-        return "NULL::DOUBLE"
-    difference = " - ".join(f"TRY_CAST({columns[field]} AS DOUBLE)" for field in fields)
-    return f"{how.factor!r} * ({difference})"
-
-
-def _divided(file: OutcomeFile, by: Mapping[str, str]) -> str:
-    """The metric of an outcome in SQL, with the value of its group field if its metric is divided by one."""
-    groups = {column.field: identifier(column.name) for column in file.columns if column.role == "group"}
-    cases = (
-        f"WHEN metric = '{metric.replace(chr(39), chr(39) * 2)}' THEN concat_ws(':', metric, {groups[field]}) "
-        for metric, field in by.items()
-        if field in groups
-    )
-    return f"CASE {when}ELSE metric END" if (when := "".join(cases)) else "metric"
 
 
 def _table(file: OutcomeFile) -> str:

@@ -12,7 +12,8 @@ from wug.identity import Group
 from wug.outcomes import Result, Signature
 from wug.patterns import matches
 from wug.results.average import without_seed
-from wug.results.comparison import ComparisonSettings, Contrast, compare
+from wug.results.comparison import ComparisonSettings, compare
+from wug.results.contrasts import Contrast
 from wug.results.learning_curves import CurvePoints, Curves, step_in, training_of, wanted_estimates
 from wug.results.reader import RunReader
 from wug.results.records import Run, Summary

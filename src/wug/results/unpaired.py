@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist, fmean
-from typing import Any
 
 from wug.identity import OVERALL
 from wug.outcomes import Estimate
 from wug.patterns import matches
+from wug.results.contrasts import Contrast, Side
 from wug.results.shared_items import SharedSuite
 from wug.stats import mean_of_intervals
 
@@ -33,34 +33,36 @@ def unpaired_metrics(suite: SharedSuite, side_pair: tuple[int, int], patterns: S
     return [name for name in names if results[0].metric(name).headline]
 
 
-def unpaired_fields(suite: SharedSuite, side_pair: tuple[int, int], metric: str) -> dict[str, Any]:
-    """The fields of a contrast between two sides on one metric."""
+def unpaired_contrast(suite: SharedSuite, sides: Sequence[Side], side_pair: tuple[int, int], metric: str) -> Contrast:
+    """The contrast of two of the sides on one metric."""
     first, second = (_mean(suite, side, metric) for side in side_pair)
     difference = second.value - first.value
     low, high = _interval(first, second)
     p = 1.0 if low is None or high is None else _p(difference, low, high)
     results = [stored.result for side in side_pair for stored in suite.results[side]]
-    return {
-        "suite": suite.name,
-        "kind": suite.kind,
-        "metric": metric,
-        "meaning": results[0].metric(metric).meaning,
-        "better": results[0].metric(metric).better,
-        "share": results[0].metric(metric).unit == "share",
-        "n": min(first.n, second.n),
-        "items": min(first.n, second.n),
-        "value_first": first.value,
-        "value_second": second.value,
-        "difference": difference,
-        "low": low,
-        "high": high,
-        "interval_method": "" if low is None else "newcombe, unpaired",
-        "p": p,
-        "p_holm": p,
-        "method": "none: an interval is missing" if low is None else "unpaired, from the intervals",
-        "signatures": tuple(dict.fromkeys(result.signature for result in results)),
-        "warnings": (UNPAIRED,),
-    }
+    return Contrast(
+        suite=suite.name,
+        kind=suite.kind,
+        metric=metric,
+        meaning=results[0].metric(metric).meaning,
+        better=results[0].metric(metric).better,
+        share=results[0].metric(metric).unit == "share",
+        n=min(first.n, second.n),
+        items=min(first.n, second.n),
+        first=sides[side_pair[0]],
+        second=sides[side_pair[1]],
+        value_first=first.value,
+        value_second=second.value,
+        difference=difference,
+        low=low,
+        high=high,
+        interval_method="" if low is None else "newcombe, unpaired",
+        p=p,
+        p_holm=p,
+        method="none: an interval is missing" if low is None else "unpaired, from the intervals",
+        signatures=tuple(dict.fromkeys(result.signature for result in results)),
+        warnings=(UNPAIRED,),
+    )
 
 
 def _mean(suite: SharedSuite, side: int, metric: str) -> Estimate:

@@ -16,7 +16,7 @@ from rich.text import Text
 from wug.formatting import interval_text, metric_label, number, plural, signed_text, value_text
 from wug.labels import short_names
 from wug.outcomes import Signature
-from wug.results.comparison import Contrast, Disagreement, RunComparison, Side, Spread
+from wug.results.contrasts import Contrast, Disagreement, RunComparison, Side, Spread
 from wug.tables import Display, FormattedTable, RowTable
 from wug.views.terminal import common_signature, print_signature
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wug.errors import InputError
 from wug.formatting import metric_label
 from wug.labels import caption
-from wug.results.comparison import Contrast, RunComparison
+from wug.results.contrasts import Contrast, RunComparison
 from wug.views import chart_files, charts
 from wug.views.comparison import COLUMNS, difference, interval, p_text, row, side_names, verdict
 from wug.views.parts import Figure

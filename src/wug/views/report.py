@@ -35,7 +35,7 @@ from wug.views.templating import font_css, font_data_url, template_source, view_
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from wug.results.comparison import RunComparison
+    from wug.results.contrasts import RunComparison
 
 MAX_PAGE_ITEMS = 1400
 """Items in all sections of a page: a few megabytes."""

@@ -20,7 +20,8 @@ from wug.formatting import FormattedEstimate, local_time
 from wug.identity import ModelId
 from wug.labels import caption, short_names
 from wug.results.average import SEED, without_seed
-from wug.results.comparison import ComparisonSettings, RunComparison, compare
+from wug.results.comparison import ComparisonSettings, compare
+from wug.results.contrasts import RunComparison
 from wug.results.learning_curves import learning_curves, step_in
 from wug.results.records import Run, Summary
 from wug.views import charts
