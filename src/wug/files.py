@@ -151,6 +151,17 @@ def max_unpacked_bytes() -> int:
     return int(given)
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be encoded as UTF-8: JSON may have lone surrogates."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def refuse_surrogates(text: str, place: str | None = None) -> str:
     """The text, or an InputError if it has a lone surrogate: no tokenizer and no file can represent one."""
     try:

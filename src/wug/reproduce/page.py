@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
+from wug.record_tables import as_number
 from wug.reproduce.plan import RecipeCell, ReproductionPlan
 from wug.reproduce.recipe import RecipeTest
 from wug.reproduce.table import COLUMNS, EPOCH, TableRow, cells, cells_by_row, mean, values_by_field, values_by_group
@@ -69,7 +71,7 @@ def _curve_points(
             title = group[0].network.title
             name = f"{title} · {metric.replace('_', ' ')}" if test.secondary else title
             by_value = values_by_field(values_by_group(plan, group, metric), field)
-            for value in sorted(filter(_is_number, by_value), key=float):
+            for value in sorted((value for value in by_value if math.isfinite(as_number(value))), key=float):
                 average = mean(by_value[value])
                 assert average.value is not None, "a part exists because it has values"
                 n = None if field == EPOCH else average.n  # epochs with few exceptions are shown too
@@ -97,14 +99,6 @@ def _points(row: TableRow, name: str) -> Iterator[Point]:
         yield Point(name, row.published.value, series="published")
     if row.value is not None:
         yield Point(name, row.value, row.low, row.high, row.n, series="here")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _curve_title(row: str, metric: str, field: str) -> str:

@@ -14,6 +14,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from wug.files import is_unicode
+
 Type: TypeAlias = Any
 """`str`, `[Type]`, `{field: Type}` or None; recursive, so that mypy cannot check it."""
 Role: TypeAlias = Literal["group", "detail"]
@@ -53,17 +55,6 @@ def dump(data: Any) -> str:
     """Compact JSON; lone surrogates, which UTF-8 cannot encode, are escaped."""
     text = _encode(data)
     return text if is_unicode(text) else json.dumps(data, separators=(",", ":"))
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text can be encoded as UTF-8."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def storable(text: str) -> str:

@@ -23,7 +23,7 @@ from wug.results.contrasts import Contrast, Disagreement, RunComparison, Side, S
 from wug.results.reader import RunReader
 from wug.results.records import Run
 from wug.results.store import Store
-from wug.results.unpaired import unpaired_contrast, unpaired_metrics
+from wug.results.unpaired import unpaired_contrasts
 from wug.stats_paired import IntervalKind, holm
 
 FEW_ITEMS = 200
@@ -89,11 +89,11 @@ def compare(
     tests = [(side_pair, *test) for side_pair in side_pairs for test in builder.tests(paired[side_pair])]
     found = [builder.contrast(*test, tests=len(tests)) for test in tests]
     found += [
-        unpaired_contrast(suite, builder.sides, side_pair, metric)
+        contrast
         for side_pair in side_pairs
         for suite in shared.suites
         if not any(part.suite is suite for part in paired[side_pair]) and _lacks_items(suite, side_pair, loader)
-        for metric in unpaired_metrics(suite, side_pair, choice.metrics)
+        for contrast in unpaired_contrasts(suite, builder.sides, side_pair, choice.metrics)
     ]
     if not found:
         raise _shared.nothing_to_compare(store.reader, shared.suites, choice.metrics)

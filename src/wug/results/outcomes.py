@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wug.errors import StoreError
+from wug.files import is_unicode
 from wug.outcomes import Outcome, Value
 from wug.results.columns import (
     Chunk,
@@ -25,7 +26,6 @@ from wug.results.columns import (
     chunk_of,
     dump_columns,
     identifier,
-    is_unicode,
     literal,
     merge,
     name_columns,

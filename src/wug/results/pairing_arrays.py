@@ -65,14 +65,9 @@ class PairingArrays(NamedTuple):
             fetched: dict[str, Any] = dict(db.fetchnumpy())
         names = table.query(f"SELECT {metric} AS name, hash(name) FROM {{table}} GROUP BY ALL ORDER BY min(position)")
         metrics = dict(names)
-        value = np.ma.getdata(fetched["value"])
-        arrays = {
-            "item": np.ma.getdata(fetched["item"]),
-            "metric": np.ma.getdata(fetched["metric"]),
-            "value": value,
-            "missing": np.ma.getmaskarray(fetched["value"]) | np.isnan(value),
+        arrays = {name: np.ma.getdata(fetched[name]) for name in ("item", "metric", "value", "source")} | {
+            "missing": np.ma.getmaskarray(fetched["value"]) | np.isnan(np.ma.getdata(fetched["value"])),
             "judged": np.ma.getdata(fetched["judged"]).astype(bool),
-            "source": np.ma.getdata(fetched["source"]),
             "has_source": ~np.ma.getdata(fetched["none"]).astype(bool),
         }
         values = {how: np.ma.filled(fetched[name], np.nan) for how, name in numbers.items()}

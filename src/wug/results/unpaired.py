@@ -7,11 +7,11 @@ Wilson's intervals is Newcombe's (1998). The p-value is the one at which that in
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist, fmean
 
 from wug.identity import OVERALL
-from wug.outcomes import Estimate
+from wug.outcomes import Estimate, Metric
 from wug.patterns import matches
 from wug.results.contrasts import Contrast, Side
 from wug.results.shared_items import SharedSuite
@@ -21,21 +21,21 @@ UNPAIRED = "unpaired: at least one side has no items, so that intervals are wide
 _Z = NormalDist().inv_cdf(0.975)
 
 
-def unpaired_metrics(suite: SharedSuite, side_pair: tuple[int, int], patterns: Sequence[str]) -> list[str]:
-    """The metrics that all results of both sides have: those that patterns name, or the headlines."""
+def unpaired_contrasts(
+    suite: SharedSuite, sides: Sequence[Side], side_pair: tuple[int, int], patterns: Sequence[str]
+) -> Iterator[Contrast]:
+    """The contrasts on the metrics that all results of both sides have: those that patterns name, or the headlines."""
     if not all(side in suite.results for side in side_pair):
-        return []
+        return
     results = [stored.result for side in side_pair for stored in suite.results[side]]
     shared = set.intersection(*({one.metric for one in result.estimates if one.group == OVERALL} for result in results))
-    names = [metric.name for metric in results[0].metrics if metric.name in shared]
-    if patterns:
-        return [name for name in names if matches(name, patterns)]
-    return [name for name in names if results[0].metric(name).headline]
+    for metric in results[0].metrics:
+        if metric.name in shared and (matches(metric.name, patterns) if patterns else metric.headline):
+            yield _contrast(suite, sides, side_pair, metric)
 
 
-def unpaired_contrast(suite: SharedSuite, sides: Sequence[Side], side_pair: tuple[int, int], metric: str) -> Contrast:
-    """The contrast of two of the sides on one metric."""
-    first, second = (_mean(suite, side, metric) for side in side_pair)
+def _contrast(suite: SharedSuite, sides: Sequence[Side], side_pair: tuple[int, int], metric: Metric) -> Contrast:
+    first, second = (_mean(suite, side, metric.name) for side in side_pair)
     difference = second.value - first.value
     low, high = _interval(first, second)
     p = 1.0 if low is None or high is None else _p(difference, low, high)
@@ -43,10 +43,10 @@ def unpaired_contrast(suite: SharedSuite, sides: Sequence[Side], side_pair: tupl
     return Contrast(
         suite=suite.name,
         kind=suite.kind,
-        metric=metric,
-        meaning=results[0].metric(metric).meaning,
-        better=results[0].metric(metric).better,
-        share=results[0].metric(metric).unit == "share",
+        metric=metric.name,
+        meaning=metric.meaning,
+        better=metric.better,
+        share=metric.unit == "share",
         n=min(first.n, second.n),
         items=min(first.n, second.n),
         first=sides[side_pair[0]],

@@ -22,6 +22,7 @@ from wug.formatting import (
 )
 from wug.identity import Group
 from wug.outcomes import DATASET_KEY, Result
+from wug.record_tables import as_number
 from wug.rows import OutcomeRow, Rows
 from wug.views import charts
 from wug.views.chance import chance_note, result_chance
@@ -65,14 +66,14 @@ def by_field(result: Result, metric: str) -> dict[str, list[FormattedEstimate]]:
 
 def in_order(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
     """Rows sorted by group if all groups are numbers, else unchanged."""
-    if all(_is_number(row.group) for row in rows):
+    if all(math.isfinite(as_number(row.group)) for row in rows):
         return sorted(rows, key=lambda row: float(row.group))
     return list(rows)
 
 
 def best_first(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
     """Rows from the highest value down, or unchanged if all groups are numbers."""
-    if all(_is_number(row.group) for row in rows):
+    if all(math.isfinite(as_number(row.group)) for row in rows):
         return list(rows)
     return sorted(rows, key=lambda row: -row.value)
 
@@ -99,7 +100,7 @@ def curve_points(rows: Iterable[FormattedEstimate], series: str = "") -> list[ch
     return [
         charts.LinePoint(float(row.group), row.value, *_clipped_interval(row), row.n, series, row.interval)
         for row in rows
-        if _is_number(row.group)
+        if math.isfinite(as_number(row.group))
     ]
 
 
@@ -267,13 +268,6 @@ def _clipped_interval(row: FormattedEstimate) -> tuple[float | None, float | Non
     if not row.share or row.low is None or row.high is None:
         return row.low, row.high
     return max(0.0, row.low), min(1.0, row.high)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:

@@ -15,7 +15,7 @@ from wug.families.syntaxgym.files import SuiteOptions, load, region_metrics
 from wug.families.syntaxgym.lint import describe, empty_regions_compared, lint
 from wug.families.syntaxgym.parts import Condition, Prediction, Region, SuiteItem
 from wug.families.syntaxgym.suite import SyntaxGymSuite
-from wug.files import repeated
+from wug.files import is_unicode, repeated
 from wug.formatting import first_items
 from wug.problems import ProblemList, refuse_errors
 
@@ -349,9 +349,5 @@ def _wrong(fields: Mapping[str, Any], key: str, expected: str, place: str | None
 
 
 def _encodable(text: str) -> bool:
-    """Whether the text can be encoded; JSON can also have NUL and lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
+    """Whether a file can have the text."""
+    return is_unicode(text) and "\0" not in text
