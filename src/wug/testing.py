@@ -236,18 +236,17 @@ def _check_results(suite: Suite) -> set[str]:
         _require(not report.failures, f"{suite.name}: {report.failures}")
         (result,) = report.results
         _require(result.status == "complete", f"{suite.name}: {result.status}: {'; '.join(result.warnings)}")
-        names = _check_metrics(
-            suite, [*(one.metric for one in result.outcomes), *(one.metric for one in result.estimates)]
-        )
+        names = _check_metrics(suite, result)
         _check_outcomes(suite, result.outcomes)
         _check_views(result)
         _check_pages(store)
         return names
 
 
-def _check_metrics(suite: Suite, metrics: Iterable[str]) -> set[str]:
+def _check_metrics(suite: Suite, result: Result) -> set[str]:
     declared = {metric.name for metric in suite.metrics}
-    names = {metric if metric in declared else metric.partition(":")[0] for metric in metrics}
+    found = {one.metric for one in result.outcomes} | {one.metric for one in result.estimates}
+    names = {metric if metric in declared else metric.partition(":")[0] for metric in found}
     _require(names <= declared, f"{suite.name}: not among its metrics: {', '.join(sorted(names - declared))}")
     return names
 

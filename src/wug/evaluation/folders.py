@@ -133,10 +133,12 @@ class _Scan:
     def contents(self) -> Contents:
         """The contents; a file such as `a.tgt` is read with `a.src`."""
         read = {(file.parent, stem(file)) for file, _ in self._contents.readable}
-        for file, family in sorted(self._companions.items(), key=lambda one: not _leads(*one)):
+        # Whether the other files of this name are read with it.
+        leads = {file: suffix_of(file) == family.TRAITS.leading_suffix for file, family in self._companions.items()}
+        for file, family in sorted(self._companions.items(), key=lambda one: not leads[one[0]]):
             if (file.parent, stem(file)) in read:
                 continue
-            if _leads(file, family):
+            if leads[file]:
                 self._contents.readable.append((file, family.name))
                 read.add((file.parent, stem(file)))
             else:
@@ -155,11 +157,6 @@ def _files_in(family: Family, folder: Path, options: Mapping[str, str]) -> Mappi
 def _is_data(path: Path) -> bool:
     """Whether a file is test data by its suffix; for a compressed file, by the suffix before `.gz`, if any."""
     return suffix_of(path) in DATA_SUFFIXES or (path.suffix == ".gz" and not suffix_of(path))
-
-
-def _leads(file: Path, family: Family) -> bool:
-    """Whether the other files of this name are read with it."""
-    return suffix_of(file) == family.TRAITS.leading_suffix
 
 
 def _hints(name: str) -> list[str]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wug.errors import StoreError
+from wug.errors import StoreError, first_line
 from wug.results.columns import dump, literal, storable
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def database_errors(where: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"outcomes cannot be written to {where}: {error.strerror or error}") from None
     except duckdb.IOException as error:
-        reason = "the disk is full" if "No space left on device" in str(error) else _first_line(error)
+        reason = "the disk is full" if "No space left on device" in str(error) else first_line(error)
         raise StoreError(f"outcomes in {where} cannot be read or written: {reason}") from None
     except duckdb.Error as error:
-        raise StoreError(f"DuckDB cannot process outcomes in {where}: {_first_line(error)}") from None
+        raise StoreError(f"DuckDB cannot process outcomes in {where}: {first_line(error)}") from None
 
 
 def source(path: Path) -> str:
@@ -114,7 +114,3 @@ def _texts_in(data: Any) -> Iterator[str]:
                 waiting.extend(fields.values())
             case list() as parts:
                 waiting.extend(parts)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]

@@ -45,19 +45,12 @@ class PairingArrays(NamedTuple):
         Metrics in `by` are divided by a group field: `metric:value`.
         """
         whole = OutcomeFile(files[0].path, 0, max(file.first + file.rows for file in files), files[0].columns)
-        source = next(
-            (
-                f"hash({identifier(column.name)})"
-                for column in whole.columns
-                if (column.role, column.field, column.type) == ("detail", "source", "VARCHAR")
-            ),
-            "NULL::UBIGINT",
-        )
-        null = source.replace("hash(", "(")
+        source_column = ("detail", "source", "VARCHAR")
+        sources = [identifier(one.name) for one in whole.columns if (one.role, one.field, one.type) == source_column]
+        source = sources[0] if sources else "NULL"
         metric = _divided(whole, by or {})
-        columns = (
-            f"hash(item) AS item, hash({metric}) AS metric, value, judged, {source} AS source, {null} IS NULL AS none"
-        )
+        columns = f"hash(item) AS item, hash({metric}) AS metric, value, judged, "
+        columns += f"hash({source}) AS source, {source} IS NULL AS none"
         numbers = {how: f"derived{index}" for index, how in enumerate(derived)}
         columns += "".join(f", {_derived(how, whole)} AS {name}" for how, name in numbers.items())
         table = OutcomeTable(lambda: whole)
