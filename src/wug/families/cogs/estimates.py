@@ -42,8 +42,8 @@ class MetricColumns:
     harmonic: bool = False
     """Whether macro F1 is computed from macro precision and recall instead of averaging F1 over lines."""
     corpus: Mapping[str, float] = field(default_factory=dict)
-    names: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
-    """The rules that each line violates, and its kinds of error."""
+    violations: Sequence[tuple[str, ...]] = ()
+    """The rules that each line violates, if they were checked."""
 
     def __len__(self) -> int:
         return len(next(iter(self.flags.values())))

@@ -14,7 +14,7 @@ import numpy as np
 from wug.arrays import Indices
 from wug.families.cogs import read as gold_file
 from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
-from wug.families.cogs.logical_form import ERRORS, Dialect, recognise
+from wug.families.cogs.logical_form import ERRORS, Dialect, parse, recognise, term_errors
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
 from wug.families.suite import GenerationSuite, generated
 from wug.files import write_text
@@ -67,11 +67,11 @@ def read_gold(path: Path, dialect: str | None = None, options: CogsMetricOptions
     options = options or CogsMetricOptions()
     lines, identity = gold_file.read_lines_of(path)
     chosen = gold_file.known_dialect(dialect)
-    edition, used = gold_file.EDITIONS.get(identity, ("unpublished", chosen or recognise(line.form for line in lines)))
-    if edition != "unpublished" and chosen in (None, used):  # its forms are known to be well-formed
+    edition, published = gold_file.EDITIONS.get(identity, ("unpublished", None))
+    used = chosen or published or recognise(line.form for line in lines)
+    if used == published:  # its forms are known to be well-formed
         warnings = [_OLD_GEN] if edition == "cogs-gen-2020" else []
     else:
-        used = chosen or used
         warnings = gold_file.checked(lines, used, path)
     name = stem(path)
     signature = {"dialect": used, "edition": edition, **options.signature}
@@ -147,7 +147,9 @@ class ScoredPredictions(NamedTuple):
                 "prediction": form,
             }
             line.update(zip(columns, cells, strict=True))
-            line |= {name: list(names[place]) for name, names in self.columns.names.items()}
+            if self.columns.violations:
+                line["violations"] = list(self.columns.violations[place])
+                line["errors"] = _errors(line, self.suite.dialect)
             yield line
 
 
@@ -186,6 +188,19 @@ def write_per_line(lines: Iterable[dict[str, Any]], path: Path) -> None:
     else:
         written = ["\t".join(line) for line in rows[:1]] + ["\t".join(map(_cell, line.values())) for line in rows]
     write_text(path, "".join(f"{row}\n" for row in written))
+
+
+def _errors(line: Mapping[str, Any], dialect: Dialect) -> list[str]:
+    if line["exact_match"]:
+        return []
+    if not line["well_formed"]:
+        return ["ill-formed"]
+    if line["order_invariant_match"]:
+        return ["order"]
+    if line["semantic_match"] and line["well_formed_strict"]:
+        return ["index"]
+    gold, prediction = (parse(line[side], dialect) for side in ("gold", "prediction"))
+    return list(term_errors(gold, prediction, renamed=line["semantic_match"]))
 
 
 def _cell(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from operator import eq
 from typing import NamedTuple
 
@@ -217,13 +218,13 @@ def _changes(first: _Piece, second: _Piece) -> tuple[str, ...]:
     other_word, other_role, *other_arguments = second.features
     differing = [(a, b) for a, b in zip(arguments, other_arguments, strict=True) if a != b]
     are_names = [a[:1].isupper() or b[:1].isupper() for a, b in differing]
-    present_kinds = {
-        "index": not all(are_names),
-        "role": role != other_role,
-        "name": word != other_word or any(are_names),
-        "definiteness": first.definite != second.definite,
-    }
-    return tuple(kind for kind, present in present_kinds.items() if present)
+    present = (
+        not all(are_names),
+        role != other_role,
+        word != other_word or any(are_names),
+        first.definite != second.definite,
+    )
+    return tuple(compress(("index", "role", "name", "definiteness"), present))
 
 
 def _too_many(piece: _Piece, dialect: Dialect) -> TermPair:

@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 from rapidfuzz.distance import Levenshtein
 
 from wug.families.cogs.logical_form.checks import grammar_violations, kind_of, sense_violations
-from wug.families.cogs.logical_form.difference import term_errors
 from wug.families.cogs.logical_form.match import order_invariant, renaming
 from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unreadable, parse, read, tokens, triples
 
@@ -44,9 +43,7 @@ class FormScores(NamedTuple):
     counts: tuple[int, ...]
     """The numbers of COUNTS for each of FEATURES, one after the other."""
     violations: tuple[str, ...]
-    """The rules that the prediction violates, or where it cannot be read."""
-    errors: tuple[str, ...]
-    """The kinds of error, from ERRORS."""
+    """The rules that the prediction violates, or why it cannot be read."""
 
 
 def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = False) -> FormScores:
@@ -59,28 +56,20 @@ def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = Fa
     exact = words == predicted_words
     form: LogicalForm | None = None
     matches = reordered = False
-    rules: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ("ill-formed",)
     try:
         readable = gold_form if exact else read(predicted_words, dialect)
     except Unreadable as error:
-        rules = (f"unreadable: {error.message}",)
+        rules: tuple[str, ...] = (f"unreadable: {error.message}",)
     else:
         matches = renamed = exact or _is_renamed(words, predicted_words)
         if not renamed and (names := renaming(gold_form, readable)) is not None:
             matches = True
             renamed = _sizes(gold_form) == _sizes(readable) and all(kind_of(name) == "index" for name in names)
-        grammar = () if sound and renamed else tuple(violation.rule for violation in grammar_violations(readable))
-        if grammar:
-            rules = grammar
-        else:
+        rules = () if sound and renamed else tuple(violation.rule for violation in grammar_violations(readable))
+        if not rules:
             form = readable
             rules = () if sound and renamed else tuple(violation.rule for violation in sense_violations(form))
             reordered = exact or (matches and order_invariant(gold_form, form))
-            if exact or reordered or (matches and not rules):
-                kinds = () if exact else ("order",) if reordered else ("index",)
-            else:
-                kinds = term_errors(gold_form, form, renamed=matches)
     return FormScores(
         exact_match_string=gold == prediction,
         exact_match=exact,
@@ -92,7 +81,6 @@ def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = Fa
         longest=max(len(words), len(predicted_words)),
         counts=_count_overlap(gold_bags, _NOTHING if form is None else gold_bags if exact else bags(form)),
         violations=rules,
-        errors=kinds,
     )
 
 
@@ -102,6 +90,9 @@ def _sizes(form: LogicalForm) -> tuple[int, int]:
 
 def _is_renamed(gold: list[str], prediction: list[str]) -> bool:
     """Whether the tokens of two forms differ only in indices, which are renamed one to one."""
+    first = next((pair for pair in zip(gold, prediction, strict=False) if pair[0] != pair[1]), None)
+    if first is None or kind_of(first[0]) != "index":  # most wrong predictions
+        return False
     names = dict(zip(gold, prediction, strict=False))
     if [*map(names.get, gold)] != prediction or len(set(names.values())) != len(names):
         return False
@@ -129,29 +120,22 @@ def overlap(first: Bag, second: Bag) -> int:
     """The size of the multiset intersection; time grows with the product of the lengths."""
     if first == second:
         return len(first)
-    left = list(first)
-    for item in second:
-        if item in left:
-            left.remove(item)
-    return len(first) - len(left)
+    return sum(min(first.count(item), second.count(item)) for item in set(first).intersection(second))
 
 
 _NOTHING: tuple[Bag, ...] = ([], [], [], [], [], [], (), ())
 
 
 def _split(terms: tuple[Term, ...]) -> tuple[list[str], list[str], list[str]]:
-    indices, names, predicates = [], [], []
-    for predicate, arguments, _ in terms:
-        if predicate[0].isupper() and predicate != "TV":  # ReCOGS: `Emma ( 3 )`
-            names.append(predicate)
-        else:
-            predicates.append(predicate)
-        for argument in arguments:
-            if argument.isdigit():
-                indices.append(argument)
-            elif argument[0].isupper():
-                names.append(argument)
-    return indices, names, predicates
+    """The indices, names and predicates of terms, each sorted."""
+    arguments = [argument for term in terms for argument in term[1]]
+    indices = sorted([argument for argument in arguments if argument.isdigit()])
+    names = [argument for argument in arguments if argument[0].isupper()]
+    predicates = [term[0] for term in terms]
+    if named := [word for word in predicates if word[0].isupper() and word != "TV"]:  # ReCOGS: `Emma ( 3 )`
+        names += named
+        predicates = [word for word in predicates if not word[0].isupper() or word == "TV"]
+    return indices, sorted(names), sorted(predicates)
 
 
 def _count_overlap(gold: tuple[Bag, ...], predicted: tuple[Bag, ...]) -> tuple[int, ...]:
