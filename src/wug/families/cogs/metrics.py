@@ -194,9 +194,15 @@ def _bleu(correct: Sequence[int], total: Sequence[int], length: int, gold_length
 
 def _word_ids(texts: Sequence[str], vocabulary: Mapping[str, int]) -> tuple[Ints, Indices]:
     """The words of all texts as numbers, and the text of each word."""
-    split = [text.split() for text in texts]
-    words = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(split)), np.int64)
-    return words, np.repeat(np.arange(len(split)), np.array([len(some) for some in split], np.int64))
+    lengths: list[int] = []
+
+    def split(text: str) -> list[str]:
+        words = text.split()
+        lengths.append(len(words))
+        return words
+
+    ids = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(map(split, texts))), np.int64)
+    return ids, np.repeat(np.arange(len(lengths)), lengths)
 
 
 def _counts(columns: Floats) -> dict[str, OverlapCounts]:

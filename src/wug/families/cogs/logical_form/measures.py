@@ -16,7 +16,16 @@ from rapidfuzz.distance import Levenshtein
 
 from wug.families.cogs.logical_form.checks import grammar_violations, kind_of, sense_violations
 from wug.families.cogs.logical_form.match import order_invariant, renaming
-from wug.families.cogs.logical_form.parse import Dialect, LogicalForm, Term, Unreadable, parse, read, tokens, triples
+from wug.families.cogs.logical_form.parse import (
+    Dialect,
+    LogicalForm,
+    Term,
+    Unreadable,
+    parse_tokens,
+    read,
+    tokens,
+    triples,
+)
 
 Bag: TypeAlias = Sequence[object]
 
@@ -51,7 +60,8 @@ def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = Fa
 
     `sound`: the gold form is known to be well-formed and to make sense, so its renamings are not checked.
     """
-    gold_form, words, predicted_words = parse(gold, dialect), tokens(gold), tokens(prediction)
+    words, predicted_words = tokens(gold), tokens(prediction)
+    gold_form = parse_tokens(gold, words, dialect)
     gold_bags = bags(gold_form)
     exact = words == predicted_words
     form: LogicalForm | None = None

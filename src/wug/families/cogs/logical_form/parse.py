@@ -91,7 +91,11 @@ def parse(text: str, dialect: Dialect | None = None) -> LogicalForm:
         dialect = recognise([text])
     elif dialect not in DIALECTS:
         raise UnknownName("dialect", dialect, DIALECTS)
-    words = tokens(text)
+    return parse_tokens(text, tokens(text), dialect)
+
+
+def parse_tokens(text: str, words: list[str], dialect: Dialect) -> LogicalForm:
+    """Parse the tokens of a text; FormulaError as in `parse`."""
     try:
         return read(words, dialect)
     except Unreadable as error:
