@@ -8,12 +8,12 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.families.named_columns import NamedColumns
+from wug.files import ASSETS, read_text
 from wug.formatting import first_items, plural
 from wug.problems import ProblemList, refuse_errors
 from wug.record_tables import as_number, plain
@@ -74,7 +74,7 @@ class PeopleData:
 @cache
 def _phenomena() -> dict[str, str]:
     """The phenomenon of each of the 67 paradigms in the published set of BLiMP."""
-    text = files("wug").joinpath("assets", "people", "blimp_paradigms.toml").read_text(encoding="utf-8")
+    text = read_text(ASSETS / "people" / "blimp_paradigms.toml")
     return {name: phenomenon for phenomenon, names in tomllib.loads(text).items() for name in names.split()}
 
 

@@ -6,9 +6,9 @@ import functools
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from typing import Any, NamedTuple
 
+from wug.files import ASSETS, read_text
 from wug.formatting import format_estimate, percent
 from wug.identity import IMPORTED, OVERALL
 from wug.labels import short_names
@@ -47,7 +47,7 @@ def final_parts(result: Result) -> Iterator[ViewPart]:
 @functools.cache
 def published_values(suite: str, metric: str) -> tuple[PublishedScore, ...]:
     """The published values of a metric on a suite."""
-    text = (resources.files("wug") / "assets" / "published_results.toml").read_text(encoding="utf-8")
+    text = read_text(ASSETS / "published_results.toml")
     tables: Sequence[Mapping[str, Any]] = tomllib.loads(text)["tables"]
     values = []
     for table in tables:

@@ -9,18 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import FormulaError, InputError, UnknownName, suggestion
-from wug.files import parse_toml, read_text, user_path
+from wug.files import ASSETS, parse_toml, read_text, user_path
 
 _SLOT = re.compile(r"(?P<word>[^\W\d]\w*?)(?P<number>\d*)(?P<features>(?:\.-?\w+(?::\w+)?)*)")
 _FEATURE = re.compile(r"(?P<other>-?)(?P<name>\w+)(?::(?P<column>\w+))?")
 _FEATURE_NAME = re.compile(r"\{(\w+)\}")
-_ASSETS = Path(str(files("wug") / "assets" / "templates"))
+_FOLDER = ASSETS / "templates"
 LexiconEntry = Mapping[str, str]
 """The forms of a word by name; the name is empty for a word with only one form."""
 
@@ -186,14 +185,14 @@ def _slot(text: str, start: int, inside: str) -> Slot:
 
 def built_in() -> list[str]:
     """The names of the built-in grammars."""
-    return sorted(path.stem for path in _ASSETS.glob("*.toml"))
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
 
 def load(source: Path | str | None = None) -> TemplateGrammar:
     """The grammar in a TOML file, or a built-in one by name; English by default."""
     name = "english" if source is None else str(source)
     if name in built_in():
-        return _grammar(_data(_ASSETS / f"{name}.toml"), name)
+        return _grammar(_data(_FOLDER / f"{name}.toml"), name)
     path = user_path(name)
     if not path.exists() and path.suffix != ".toml":
         raise UnknownName("grammar", name, built_in())
@@ -210,7 +209,7 @@ def _data(path: Path) -> dict[str, Any]:
     if parent not in built_in():
         message = f"it extends {parent!r}, which is not built in.{suggestion(str(parent), built_in())}"
         raise InputError(message, file=path)
-    base = _data(_ASSETS / f"{parent}.toml")
+    base = _data(_FOLDER / f"{parent}.toml")
     if not isinstance(data.get("pattern", []), list) or not isinstance(data.get("lexicon", {}), dict):
         return base | data
     words = _strings(data.get("function_words", []), str(path), "function_words")
