@@ -239,7 +239,7 @@ def _imported_names(path: Path) -> Iterator[str]:
 
 
 def test_no_module_hooks_into_the_interpreter() -> None:
-    """Commands end, collect garbage and write JSON as every Python program does."""
+    """Nothing private of the interpreter is called or replaced, and the thresholds of its garbage collector stay."""
     hooks = {"_shutdown", "_run_exitfuncs", "c_make_encoder", "set_threshold"}
     for path in MODULES:
         names = {node.attr for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute)}

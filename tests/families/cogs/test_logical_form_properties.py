@@ -165,6 +165,21 @@ def test_the_semantic_match_of_a_form_with_other_indices_is_equivalence(form: Lo
     assert score_form(render(form), text, "cogs", sound=True) == found
 
 
+@given(sentences(), st.data())
+@slow
+def test_a_gold_form_known_to_be_sound_changes_no_measure(form: LogicalForm, data: st.DataObject) -> None:
+    assume(not violations(form))
+    old = indices_of(form)
+    new = data.draw(st.permutations([*old, "02"]))  # one index may have a leading zero
+    other = renamed(form, dict(zip(old, new, strict=False)))
+    repeated = data.draw(st.lists(st.sampled_from(other.body), max_size=1))
+    body = tuple(data.draw(st.permutations([*other.body, *repeated])))
+    text = render(LogicalForm(form.kind, other.prefix, body))
+    scores = score_form(render(form), text, "cogs", sound=True)
+    assert scores == score_form(render(form), text, "cogs")
+    assert scores.violations == tuple(violation.rule for violation in violations(parse(text, "cogs")))
+
+
 @given(forms, st.data())
 @slow
 def test_any_changed_token_breaks_the_exact_match(form: LogicalForm, data: st.DataObject) -> None:

@@ -65,33 +65,47 @@ def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = Fa
     gold_bags = bags(gold_form)
     exact = words == predicted_words
     form: LogicalForm | None = None
-    matches = reordered = False
+    equivalent = reordered = False
     try:
         readable = gold_form if exact else read(predicted_words, dialect)
     except Unreadable as error:
         rules: tuple[str, ...] = (f"unreadable: {error.message}",)
     else:
-        matches = renamed = exact or _is_renamed(words, predicted_words)
-        if not renamed and (names := renaming(gold_form, readable)) is not None:
-            matches = True
-            renamed = _sizes(gold_form) == _sizes(readable) and all(kind_of(name) == "index" for name in names)
-        rules = () if sound and renamed else tuple(violation.rule for violation in grammar_violations(readable))
+        equivalent, same_rules = (True, True) if exact else _equivalence(gold_form, readable, words, predicted_words)
+        checked = not (sound and same_rules)
+        rules = tuple(violation.rule for violation in grammar_violations(readable)) if checked else ()
         if not rules:
             form = readable
-            rules = () if sound and renamed else tuple(violation.rule for violation in sense_violations(form))
-            reordered = exact or (matches and order_invariant(gold_form, form))
+            rules = tuple(violation.rule for violation in sense_violations(form)) if checked else ()
+            reordered = exact or (equivalent and order_invariant(gold_form, form))
     return FormScores(
         exact_match_string=gold == prediction,
         exact_match=exact,
         well_formed=form is not None,
         well_formed_strict=not rules,
         order_invariant_match=reordered,
-        semantic_match=form is not None and matches,
+        semantic_match=form is not None and equivalent,
         edit_distance=Levenshtein.distance(words, predicted_words),
         longest=max(len(words), len(predicted_words)),
         counts=_count_overlap(gold_bags, _NOTHING if form is None else gold_bags if exact else bags(form)),
         violations=rules,
     )
+
+
+def _equivalence(
+    gold: LogicalForm, prediction: LogicalForm, words: list[str], predicted_words: list[str]
+) -> tuple[bool, bool]:
+    """Whether two forms are equivalent, and whether the prediction then follows the same rules as the gold form.
+
+    It does if it has as many terms and every index is one: rules concern neither the order of terms nor which numbers
+    the indices are.
+    """
+    if _is_renamed(words, predicted_words):
+        return True, True
+    names = renaming(gold, prediction)
+    if names is None:
+        return False, False
+    return True, _sizes(gold) == _sizes(prediction) and all(kind_of(name) == "index" for name in names)
 
 
 def _sizes(form: LogicalForm) -> tuple[int, int]:
