@@ -68,7 +68,11 @@ def plan_trees(sequences: Ragged, indices: Ints, shape: TreeShape) -> Iterator[T
     The sequences `indices` have at least one token and, without the last, fit into a row.
     """
     for first in range(0, len(indices), MAX_SEQUENCES):
-        yield from _plan_block(sequences, indices[first : first + MAX_SEQUENCES], shape)
+        trees = _Trees.of(sequences, indices[first : first + MAX_SEQUENCES], shape)
+        fullest = np.argsort(-trees.nodes_of_row.lengths, kind="stable")  # rows of similar size together
+        rows_per_batch = max(1, shape.nodes // shape.width)
+        for start in range(0, len(fullest), rows_per_batch):
+            yield trees.batch(fullest[start : start + rows_per_batch], shape.multiple)
 
 
 def plan_plain(sequences: Ragged, indices: Ints, *, nodes: int) -> Iterator[TokenBatch]:
@@ -110,66 +114,104 @@ def _sorted(tokens: Ints) -> Ints:
     return np.argsort(rows.view(f"S{4 * rows.shape[1]}").ravel(), kind="stable")
 
 
-def _plan_block(sequences: Ragged, indices: Ints, shape: TreeShape) -> Iterator[TokenBatch]:
-    tokens, where = _padded(sequences, indices)
-    order = _sorted(tokens)
-    tokens, where = tokens[order], where[order]
-    lengths = sequences.lengths[indices][order]
-    columns = np.arange(tokens.shape[1])
+@dataclass(frozen=True, slots=True)
+class _Trees:
+    """Prefix trees in rows: sequences in the order of their tokens, each of which shares nodes with the one before it.
 
-    inner = lengths if shape.leaves else lengths - 1  # nodes on the path of each sequence
+    The sequences 1 2 3, 1 4 5 and 1 4 6 have the nodes 1, 2 and 4 (without leaves, a last token is only predicted):
+
+        sequence   shared   new nodes   node of each token   nodes: token, depth, end
+        1 2 3      0        1 2         0 1                  0: 1, 0, 3 (seen by all nodes before the third)
+        1 4 5      1        4           0 2                  1: 2, 1, 2
+        1 4 6      2                    0 2                  2: 4, 1, 3
+    """
+
+    tokens: Ints
+    where: Ints
+    lengths: Ints
+    inner: Ints
+    """Nodes on the path of each sequence."""
+    node_of: Ints
+    """The node of each token of each sequence; past its path, any number."""
+    node_tokens: Ints
+    node_depths: Ints
+    node_ends: Ints
+    """The nodes before which a node is seen: up to the last sequence through it."""
+    sequences_of_row: Ragged
+    nodes_of_row: Ragged
+
+    @classmethod
+    def of(cls, sequences: Ragged, indices: Ints, shape: TreeShape) -> _Trees:
+        """Share the beginnings of some sequences, and distribute them over rows."""
+        tokens, where = _padded(sequences, indices)
+        order = _sorted(tokens)
+        tokens, where = tokens[order], where[order]
+        lengths = sequences.lengths[indices][order]
+        inner = lengths if shape.leaves else lengths - 1
+        shared = _shared_nodes(tokens, inner)
+        starts = _row_starts(inner, inner - shared, shape.width)
+        shared[starts] = 0
+        new_nodes = inner - shared
+        ends = np.cumsum(new_nodes)  # nodes up to and including each sequence
+
+        columns = np.arange(tokens.shape[1])
+        on_path = columns < inner[:, None]
+        is_new = on_path & (columns >= shared[:, None])
+        node_of = np.where(is_new, (ends - new_nodes - shared)[:, None] + columns, -1)
+        node_of = np.maximum.accumulate(node_of, axis=0)  # a shared node is the latest one made in its column
+        node_ends = np.empty(int(ends[-1]), dtype=np.int64)
+        node_ends[node_of[on_path]] = np.repeat(ends, inner)  # the last sequence through a node wins
+        return cls(
+            tokens=tokens,
+            where=where,
+            lengths=lengths,
+            inner=inner,
+            node_of=node_of,
+            node_tokens=tokens[is_new],
+            node_depths=np.broadcast_to(columns, is_new.shape)[is_new],
+            node_ends=node_ends,
+            sequences_of_row=Ragged(np.arange(len(order)), np.diff(np.append(starts, len(order)))),
+            nodes_of_row=Ragged(np.arange(int(ends[-1])), np.add.reduceat(new_nodes, starts)),
+        )
+
+    def batch(self, rows: Ints, multiple: int) -> TokenBatch:
+        """Some rows as a batch, as wide as the fullest of them or the next multiple."""
+        bases, sizes = self.nodes_of_row.starts[rows], self.nodes_of_row.lengths[rows]
+        width = -(-max(int(sizes.max()), 1) // multiple) * multiple
+        occupied = np.arange(width) < sizes[:, None]
+        nodes = self.nodes_of_row.element_indices(rows)
+        tokens = np.zeros(occupied.shape, dtype=np.int64)
+        depth = np.zeros(occupied.shape, dtype=np.int64)
+        end = np.broadcast_to(np.arange(1, width + 1), occupied.shape).copy()  # an empty position sees itself
+        tokens[occupied] = self.node_tokens[nodes]
+        depth[occupied] = self.node_depths[nodes]
+        end[occupied] = self.node_ends[nodes] - np.repeat(bases, sizes)
+
+        members = self.sequences_of_row.element_indices(rows)
+        row_of = np.repeat(np.arange(len(rows)), self.sequences_of_row.lengths[rows])
+        flat = self.node_of[members] + (row_of * width - bases[row_of])[:, None]
+        is_query = self.where[members, 1:] >= 0
+        last_columns = np.maximum(self.inner[members] - 1, 0)
+        return TokenBatch(
+            packed=True,
+            tokens=tokens,
+            depth=depth,
+            end=end,
+            parents=flat[:, :-1][is_query],
+            targets=self.tokens[members, 1:][is_query],
+            where=self.where[members, 1:][is_query],
+            counts=self.lengths[members] - 1,
+            leaves=flat[np.arange(len(members)), last_columns],
+        )
+
+
+def _shared_nodes(tokens: Ints, inner: Ints) -> Ints:
+    """How many nodes each sequence shares with the one before it, if both are in one row."""
     same = (tokens[1:] == tokens[:-1]) & (tokens[1:] >= 0)
     common = np.concatenate([[0], np.logical_and.accumulate(same, axis=1).sum(axis=1)])
     previous_inner = np.concatenate([[0], inner[:-1]])
-    shared = np.minimum(np.minimum(common, previous_inner), inner)  # without leaves, a last token was not computed
-
-    starts = _row_starts(inner, inner - shared, shape.width)
-    shared[starts] = 0
-    new_nodes = inner - shared
-    node_ends = np.cumsum(new_nodes)  # nodes up to and including each sequence
-    node_starts = node_ends - new_nodes
-
-    on_path = columns < inner[:, None]
-    is_new = on_path & (columns >= shared[:, None])
-    node_of = np.where(is_new, node_starts[:, None] + columns - shared[:, None], -1)
-    node_of = np.maximum.accumulate(node_of, axis=0)  # a shared node is the latest one made in its column
-    ends = np.empty(int(node_ends[-1]), dtype=np.int64)
-    ends[node_of[on_path]] = np.repeat(node_ends, inner)  # the last sequence through a node wins
-    node_tokens, node_depth = tokens[is_new], np.broadcast_to(columns, is_new.shape)[is_new]
-
-    members = Ragged(np.arange(len(order)), np.diff(np.append(starts, len(order))))  # the sequences of each row
-    nodes_of_row = Ragged(np.arange(int(node_ends[-1])), np.add.reduceat(new_nodes, starts))  # its nodes
-    per_batch = max(1, shape.nodes // shape.width)
-    fullest = np.argsort(-nodes_of_row.lengths, kind="stable")  # rows of similar size together
-    for start in range(0, len(starts), per_batch):
-        rows = fullest[start : start + per_batch]
-        bases, sizes = nodes_of_row.starts[rows], nodes_of_row.lengths[rows]
-        row_width = -(-max(int(sizes.max()), 1) // shape.multiple) * shape.multiple
-        occupied = np.arange(row_width) < sizes[:, None]
-        batch_nodes = nodes_of_row.element_indices(rows)
-        row_tokens = np.zeros(occupied.shape, dtype=np.int64)
-        row_depth = np.zeros(occupied.shape, dtype=np.int64)
-        row_end = np.broadcast_to(np.arange(1, row_width + 1), occupied.shape).copy()  # an empty position sees itself
-        row_tokens[occupied] = node_tokens[batch_nodes]
-        row_depth[occupied] = node_depth[batch_nodes]
-        row_end[occupied] = ends[batch_nodes] - np.repeat(bases, sizes)
-
-        batch_sequences = members.element_indices(rows)
-        row_of = np.repeat(np.arange(len(rows)), members.lengths[rows])
-        flat = node_of[batch_sequences] + (row_of * row_width - bases[row_of])[:, None]
-        is_query = where[batch_sequences, 1:] >= 0
-        last_columns = np.maximum(inner[batch_sequences] - 1, 0)
-        yield TokenBatch(
-            packed=True,
-            tokens=row_tokens,
-            depth=row_depth,
-            end=row_end,
-            parents=flat[:, :-1][is_query],
-            targets=tokens[batch_sequences, 1:][is_query],
-            where=where[batch_sequences, 1:][is_query],
-            counts=lengths[batch_sequences] - 1,
-            leaves=flat[np.arange(len(last_columns)), last_columns],
-        )
+    shared: Ints = np.minimum(np.minimum(common, previous_inner), inner)  # without leaves, a last token is no node
+    return shared
 
 
 def _row_starts(inner: Ints, fresh: Ints, width: int) -> Ints:
