@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 MIN_EXPONENT_VALUE = 1e15
 """Numbers from here on are written with an exponent."""
-NOT_MEASURABLE = "not measurable"
-"""The end of a warning that the items of a suite do not measure anything, such as ties on all of them."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
@@ -47,13 +45,13 @@ def format_estimate(result: Result, estimate: Estimate, group: str = "") -> Form
     metric = result.metric(estimate.metric)
     share = metric.unit == "share"
     low, high = finite_number(estimate.low), finite_number(estimate.high)
-    measurable = not share or estimate.value > 0 or is_measurable(result.warnings)
+    measurable = not share or estimate.value > 0 or result.measurable
     return FormattedEstimate(
         metric=estimate.metric,
         name=metric_label(estimate.metric, result.kind),
         meaning=metric.meaning,
         group=group or estimate.group,
-        text=value_text(estimate.value, share=share, unit=metric.unit) if measurable else NOT_MEASURABLE,
+        text=value_text(estimate.value, share=share, unit=metric.unit) if measurable else "not measurable",
         interval=interval_text(low, high, estimate.method, share=share) if measurable else "",
         n=estimate.n,
         share=share and measurable,
@@ -61,11 +59,6 @@ def format_estimate(result: Result, estimate: Estimate, group: str = "") -> Form
         low=low,
         high=high,
     )
-
-
-def is_measurable(warnings: Iterable[str]) -> bool:
-    """Whether the proportions of a result say anything about the model, by its warnings."""
-    return not any(warning.endswith(NOT_MEASURABLE) for warning in warnings)
 
 
 def headlines(result: Result) -> tuple[FormattedEstimate, ...]:

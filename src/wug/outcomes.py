@@ -143,6 +143,8 @@ class Notice:
     """A warning that is shown with the result."""
 
     text: str
+    measurable: bool = True
+    """False if the items do not distinguish anything, such as ties on all of them."""
 
 
 SuiteOutput: TypeAlias = Outcome | Estimate | Notice
@@ -205,6 +207,8 @@ class Result:
     """Further data for the pages of the result: region names, formulas, reference."""
     metrics: tuple[Metric, ...] = ()
     """The metrics in the order of the suite; inferred from the values if it declares none."""
+    measurable: bool = True
+    """Whether its proportions say anything about the model; False if no item distinguishes anything."""
 
     def __post_init__(self) -> None:
         signature: Any = self.signature

@@ -49,6 +49,14 @@ def test_a_result_comes_back_as_it_was(store: Store) -> None:
     assert [(run.id, run.status, run.suites, run.command) for run in store.runs()] == [(1, "complete", 1, "wug run x")]
 
 
+def test_a_result_that_measures_nothing_comes_back_as_such(store: Store) -> None:
+    number = store.begin("key", "causal/x@1", "wug run x")
+    store.add(number, RESULT)
+    store.add(number, replace(RESULT, measurable=False))
+    assert [result.measurable for result in store.results(number)] == [True, False]
+    assert [summary.measurable for summary in store.reader.overview([number])] == [True, False]
+
+
 def test_a_complete_run_is_never_written_over(store: Store) -> None:
     first = store.begin("key", "m", "c")
     store.finish(first, "complete")

@@ -593,6 +593,7 @@ def all_tied() -> Result:
         outcomes=tuple(outcomes),
         estimates=tuple(stats.estimates(outcomes)),
         warnings=("all 60 pairs tied, counted as failures: the accuracy is not measurable",),
+        measurable=False,
     )
 
 

@@ -187,6 +187,7 @@ def build_result(
     accumulator = stats.EstimateAccumulator(metrics)
     corpus_estimates: list[Estimate] = []
     notices: Counter[str] = Counter()
+    measurable = True
     for row in rows:
         match row:
             case Outcome():
@@ -196,6 +197,7 @@ def build_result(
                 corpus_estimates.append(row)
             case Notice():
                 notices[row.text] += 1
+                measurable = measurable and row.measurable
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -208,6 +210,7 @@ def build_result(
         outcomes=tuple(outcomes),
         meta=dict(suite.meta),
         metrics=metrics,
+        measurable=measurable,
     )
 
 

@@ -91,6 +91,11 @@ class Summary:
         return _parse_summary(self.text).phenomena
 
     @property
+    def measurable(self) -> bool:
+        """Whether its proportions say anything about the model."""
+        return _parse_summary(self.text).measurable
+
+    @property
     def error(self) -> str:
         """Why its row cannot be read; empty if it can."""
         return _parse_summary(self.text).error
@@ -127,6 +132,7 @@ def result_of_row(row: sqlite3.Row, model: str, outcomes: Sequence[Outcome] = ()
             outcomes=outcomes,
             meta=json.loads(row["meta"]),
             metrics=tuple(Metric(**fields) for fields in json.loads(row["metrics"])),
+            measurable=_parse_summary(row["summary"]).measurable,
         )
     except (ValueError, TypeError, RecursionError) as error:
         raise damaged(row, str(error)) from None
@@ -220,6 +226,7 @@ class _Parsed:
     phenomenon: str = ""
     phenomena: Mapping[str, Estimate] = field(default_factory=dict)
     error: str = ""
+    measurable: bool = True
 
 
 @functools.lru_cache(maxsize=MAX_CACHED_SUMMARIES)
@@ -234,6 +241,7 @@ def _parse_summary(text: str) -> _Parsed:
         parts = {fields["group"]: Estimate(**fields) for fields in fields_of_result.get("phenomena") or ()}
         headline = next((one.name for one in metrics if one.headline), overall[0].metric if overall else "")
         own = [(phenomenon, one) for one in overall if phenomenon and one.metric == headline]
-        return _Parsed(overall, metrics, phenomenon, dict(own) or parts)
+        measurable = fields_of_result.get("measurable") is not False
+        return _Parsed(overall, metrics, phenomenon, dict(own) or parts, measurable=measurable)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return _Parsed(error=f"its row is damaged ({error})")

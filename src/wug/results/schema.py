@@ -12,7 +12,6 @@ from typing import Any
 
 from wug import registry
 from wug.errors import StoreError
-from wug.formatting import is_measurable
 from wug.identity import Group
 from wug.outcomes import Estimate, Result, phenomenon_of
 from wug.results.columns import dump
@@ -84,7 +83,7 @@ def create_tables(db: sqlite3.Connection) -> None:
 
 
 def summary_of(result: Result) -> str:
-    """What an overview shows of a result, as JSON: estimates over all items, their metrics, and the phenomena."""
+    """What an overview shows of a result, as JSON; `measurable` only if it is not."""
     whole = result.overall
     named = {name for one in whole for name in (one.metric, one.metric.partition(":")[0])}
     metrics = [
@@ -95,7 +94,10 @@ def summary_of(result: Result) -> str:
     phenomena = [asdict(estimate) for estimate in phenomenon_scores(result)]
     phenomenon = phenomenon_of(result.meta)
     estimates = list(map(asdict, whole))
-    return dump({"estimates": estimates, "metrics": metrics, "phenomenon": phenomenon, "phenomena": phenomena})
+    measurable = {} if result.measurable else {"measurable": False}
+    return dump(
+        {"estimates": estimates, "metrics": metrics, "phenomenon": phenomenon, "phenomena": phenomena, **measurable}
+    )
 
 
 def phenomenon_scores(result: Result) -> list[Estimate]:
@@ -105,7 +107,7 @@ def phenomenon_scores(result: Result) -> list[Estimate]:
     does not mention belong to none.
     """
     headline = result.headline
-    if headline is None or result.metric(headline.metric).unit != "share" or not is_measurable(result.warnings):
+    if headline is None or result.metric(headline.metric).unit != "share" or not result.measurable:
         return []
     patterns = registry.family_traits(result.kind).phenomena
     for field in PHENOMENON_FIELDS:

@@ -13,7 +13,6 @@ from wug.formatting import (
     headlines,
     interval_text,
     is_deviation,
-    is_measurable,
     metric_label,
     other_estimates,
     plural,
@@ -56,7 +55,7 @@ def overall_of(result: Result, *metrics: str) -> list[FormattedEstimate]:
 def by_field(result: Result, metric: str) -> dict[str, list[FormattedEstimate]]:
     """The estimates of a metric by group field, if they are measurable; `group` is the value of the field."""
     fields: dict[str, list[FormattedEstimate]] = {}
-    for estimate in result.estimates if is_measurable(result.warnings) else ():
+    for estimate in result.estimates if result.measurable else ():
         if estimate.metric != metric or not math.isfinite(estimate.value):
             continue
         if not (group := Group.parse(estimate.group)).is_overall:

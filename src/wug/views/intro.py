@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wug import registry
-from wug.formatting import format_estimate, is_deviation, is_measurable, percent
+from wug.formatting import format_estimate, is_deviation, percent
 from wug.outcomes import Result
 from wug.rows import Filter, Rows
 from wug.views.chance import result_chance
@@ -47,7 +47,7 @@ def verdict(result: Result) -> str:
 
     Empty if it is not a proportion, has no interval, or higher values are not better.
     """
-    if not is_measurable(result.warnings):
+    if not result.measurable:
         return "Not measurable: the items do not distinguish anything, as the warnings say."
     estimate = result.headline
     if estimate is None or estimate.low is None or estimate.high is None or is_deviation(estimate.method):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
-from wug.formatting import FormattedEstimate, is_measurable, number
+from wug.formatting import FormattedEstimate, number
 from wug.identity import ModelId
 from wug.labels import short_names
 from wug.results.learning_curves import step_in
@@ -75,11 +75,12 @@ class GridCell(NamedTuple):
     warnings: tuple[str, ...] = ()
     chance: float = 0.0
     """The chance level of its metric; 0 if it has none."""
+    measurable: bool = True
 
     @property
     def text(self) -> str:
         """The value without a unit, such as `71.2`."""
-        if self.headline is None or (self.headline.value == 0 and not is_measurable(self.warnings)):
+        if self.headline is None or (self.headline.value == 0 and not self.measurable):
             return "–"
         if not self.headline.share:
             return number(self.headline.value)
@@ -388,9 +389,8 @@ def cell_of(summary: Summary, warnings: tuple[str, ...] = (), phenomenon: str = 
     """The cell of one result, or of its part on a phenomenon."""
     headline = phenomenon_headline(summary, phenomenon)
     chance = None if headline is None else chance_level(summary.kind, headline.metric, summary.estimates)
-    return GridCell(
-        summary.id, summary.run, summary.status, summary.error, headline, warnings=warnings, chance=chance or 0
-    )
+    first = (summary.id, summary.run, summary.status, summary.error, headline)
+    return GridCell(*first, warnings=warnings, chance=chance or 0, measurable=summary.measurable)
 
 
 def _spans(

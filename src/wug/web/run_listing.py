@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from wug.formatting import NOT_MEASURABLE, plural
+from wug.formatting import plural
 from wug.labels import short_names
 from wug.results.progress import duration, in_words
 from wug.results.records import Run, Summary
@@ -19,8 +19,6 @@ from wug.web.site import page_count
 RUNS_PER_PAGE = 50
 MAX_NAMED_SUITES = 3
 """Suites that a row of the list names."""
-Warnings = Mapping[int, tuple[str, ...]]
-"""Warnings by result."""
 
 
 class RunEntry(NamedTuple):
@@ -92,7 +90,6 @@ def run_page(
     results: Sequence[Summary],
     query: RunQuery,
     sweeps: Mapping[int, str] | None = None,
-    warnings: Warnings | None = None,
 ) -> RunPage:
     """The requested page of the list; the runs of a sweep are one entry unless the list is of that sweep."""
     by_run = matching_results(results, query)
@@ -105,9 +102,9 @@ def run_page(
     start = (min(query.page, pages) - 1) * RUNS_PER_PAGE
     names = short_names(run.model for run in runs)
     entries = tuple(
-        _sweep_entry(group, (sweeps or {})[group[0].sweep or 0], by_run, warnings or {})
+        _sweep_entry(group, (sweeps or {})[group[0].sweep or 0], by_run)
         if key.startswith("sweep:")
-        else run_entry(group[0], names, by_run.get(group[0].id, ()), warnings or {})
+        else run_entry(group[0], names, by_run.get(group[0].id, ()))
         for key, group in list(by_entry.items())[start : start + RUNS_PER_PAGE]
     )
     return RunPage(
@@ -119,21 +116,17 @@ def run_page(
     )
 
 
-def run_entry(
-    run: Run, names: Mapping[str, str], results: Sequence[Summary] = (), warnings: Warnings | None = None
-) -> RunEntry:
+def run_entry(run: Run, names: Mapping[str, str], results: Sequence[Summary] = ()) -> RunEntry:
     """A run as the list shows it; `names` are short names by model id."""
     message = _message(run)
     fields = (run.status, run.finished, run.suites, run.name, run.note, run.removed, message, len(results))
     return RunEntry(
         *(run, names.get(run.model, run.model), message, fingerprint([str(part) for part in fields])),
-        *(_suite_names(results), _headline(results, warnings or {})),
+        *(_suite_names(results), _headline(results)),
     )
 
 
-def _sweep_entry(
-    runs: Sequence[Run], name: str, results: Mapping[int, Sequence[Summary]], warnings: Warnings
-) -> RunEntry:
+def _sweep_entry(runs: Sequence[Run], name: str, results: Mapping[int, Sequence[Summary]]) -> RunEntry:
     statuses = Counter(run.status for run in runs)
     first_run, last_run = min(runs, key=lambda run: run.started), max(runs, key=lambda run: run.finished or "")
     example = next((member for member in runs if member.status != "complete"), runs[0])
@@ -146,9 +139,7 @@ def _sweep_entry(
         [name, str(finish_time), *(f"{member.id} {member.status} {member.suites}" for member in runs)]
     )
     label = f"{name} ({plural(len(runs), 'model')})"
-    return RunEntry(
-        run, label, message, entry_fingerprint, _suite_names(summaries), _headline(summaries, warnings), ids
-    )
+    return RunEntry(run, label, message, entry_fingerprint, _suite_names(summaries), _headline(summaries), ids)
 
 
 def _suite_names(results: Sequence[Summary]) -> str:
@@ -157,12 +148,12 @@ def _suite_names(results: Sequence[Summary]) -> str:
     return ", ".join(suites[:MAX_NAMED_SUITES]) + (f" and {further_count} more" if further_count > 0 else "")
 
 
-def _headline(results: Sequence[Summary], warnings: Warnings) -> str:
+def _headline(results: Sequence[Summary]) -> str:
     """The value of a single result, or the range of several proportions; those that mean nothing are left out."""
-    cells = [cell_of(summary, warnings.get(summary.id, ())) for summary in results if not summary.error]
+    cells = [cell_of(summary) for summary in results if not summary.error]
     headlines = [cell.headline for cell in cells if cell.headline is not None and cell.text != "–"]
     if cells and not headlines:
-        return NOT_MEASURABLE
+        return "not measurable"
     if len({row.text for row in headlines}) == 1:
         return headlines[0].text
     shares = sorted((row for row in headlines if row.share), key=lambda row: row.value)

@@ -109,6 +109,14 @@ def test_a_tie_is_no_success_and_counted_apart(tmp_path: Path) -> None:
     assert [one.value for one in result.outcomes] == [False, True, False]
     assert estimate(result, "ties").value == pytest.approx(1 / 3)
     assert result.warnings == ("1 item tied, counted as failures",)
+    assert result.measurable
+
+
+def test_ties_on_all_items_measure_nothing(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, row("a", "b"), row("a", "b", "c"))
+    result = run(path, words({"a": -1.0, "b": -1.0, "c": -2.0}))
+    assert result.warnings == ("all 2 items tied, counted as failures: the accuracy is not measurable",)
+    assert not result.measurable
 
 
 def test_an_item_whose_option_begins_inside_a_token_is_not_judged(tmp_path: Path) -> None:

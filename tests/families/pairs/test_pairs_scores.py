@@ -101,6 +101,15 @@ def test_ties_are_failures_and_counted_apart_from_identical_pairs(tmp_path: Path
     ]
 
 
+def test_ties_on_all_pairs_measure_nothing(tmp_path: Path) -> None:
+    (tied,) = pairs.read(table(tmp_path, "a b\ta c", "a b\ta d"), {})
+    results = [build_result(tied, "words", "wug:0", tied.run(words(known))) for known in ({}, {"d": -9.0})]
+    assert [(result.measurable, result.warnings) for result in results] == [
+        (False, ("all 2 pairs tied, counted as failures: the accuracy is not measurable",)),
+        (True, ("1 pair tied, counted as failures",)),
+    ]
+
+
 @pytest.mark.parametrize(
     ("normalise", "good", "bad", "right"),
     [

@@ -37,6 +37,7 @@ def kept(
     kind: str = "pairs",
     phenomenon: str = "",
     status: str = "complete",
+    measurable: bool = True,
 ) -> Summary:
     estimate = {
         "metric": "accuracy",
@@ -47,7 +48,7 @@ def kept(
         "high": 0.9,
         "method": "wilson",
     }
-    text = json.dumps({"estimates": [estimate], "phenomenon": phenomenon})
+    text = json.dumps({"estimates": [estimate], "phenomenon": phenomenon, "measurable": measurable})
     return Summary(number, of, "m", suite, kind, status, 10, text)  # type: ignore[arg-type]
 
 
@@ -254,10 +255,9 @@ def test_a_row_of_the_list_has_suites_headline_and_duration_and_a_sweep_is_one_r
         kept(5, 2, "a", 0.4),
         kept(6, 3, "a", 0.3),
         kept(7, 4, "a", 0.5),
-        kept(8, 5, "a", 0.0),
+        kept(8, 5, "a", 0.0, measurable=False),
     ]
-    tied = {8: ("all 60 pairs tied: the accuracy is not measurable",)}
-    page = run_page(runs, results, RunQuery(), {7: "seeds"}, tied)
+    page = run_page(runs, results, RunQuery(), {7: "seeds"})
     assert [(one.model, one.suites, one.headline) for one in page.entries] == [
         ("tied", "a", "not measurable"),
         ("seeds (2 models)", "a", "30.0–50.0%"),

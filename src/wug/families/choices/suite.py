@@ -12,7 +12,7 @@ from wug.families.choices.items import Candidate, ChoiceItem, ChoicesSettings, l
 from wug.families.links import COUNTED, LABELS, LINKS, MARGIN, LinkedText, in_bits, margin_metrics
 from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
-from wug.formatting import NOT_MEASURABLE, plural
+from wug.formatting import plural
 from wug.identity import OVERALL, Group
 from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, SuiteOutput
 from wug.requests import Request, Scored, Scorer
@@ -107,7 +107,8 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
             for choice in items:
                 yield from self._outcomes(choice, [next(answers) for _ in self._requests([choice])], counts)
         yield from counts.estimates()
-        yield from (Notice(text) for text in (*self.notices, *counts.notices(len(self), self.settings)))
+        yield from map(Notice, self.notices)
+        yield from counts.notices(len(self), self.settings)
 
     def _outcomes(self, choice: ChoiceItem, answers: Sequence[Scored], counts: _Counts) -> Iterator[Outcome]:
         """The judgements of all linking functions, the first as `accuracy`."""
@@ -225,23 +226,23 @@ class _Counts:
             interval = wilson(self.events["both"], rows)
             yield Estimate.of("both", OVERALL, self.events["both"] / rows, rows, interval, "wilson")
 
-    def notices(self, total: int, settings: ChoicesSettings) -> Iterator[str]:
+    def notices(self, total: int, settings: ChoicesSettings) -> Iterator[Notice]:
         links, how = settings.links, COUNTED[settings.ties]
         if self.sizes and self.events["ties"] == self.sizes[OVERALL].total():
             tied = plural(self.events["ties"], "item")
-            yield f"all {tied} tied, {how}: the accuracy is {NOT_MEASURABLE}"
+            yield Notice(f"all {tied} tied, {how}: the accuracy is not measurable", measurable=False)
         elif self.events["ties"]:
-            yield f"{plural(self.events['ties'], 'item')} tied, {how}"
+            yield Notice(f"{plural(self.events['ties'], 'item')} tied, {how}")
         for why in (STRADDLED, TOKENLESS, UNSCORED):
             if self.events[why]:
-                yield f"{self.events[why]} of {total} items not judged: {why}"
+                yield Notice(f"{self.events[why]} of {total} items not judged: {why}")
         if self.events["missing"]:
             tokens, where = plural(self.events["missing"], "token"), plural(self.events["with missing"], "item")
-            yield f"{tokens} without a log-probability in the options of {where}, counted as 0"
+            yield Notice(f"{tokens} without a log-probability in the options of {where}, counted as 0")
         if len(links) > 1 and self.sizes:
             changed = ", ".join(f"{self.changed[link]} by {link}" for link in links[1:])
             items = plural(self.sizes[OVERALL].total(), "item")
-            yield f"judged differently than by {links[0]}, of {items}: {changed}"
+            yield Notice(f"judged differently than by {links[0]}, of {items}: {changed}")
 
 
 def _margin(scores: Sequence[float], right: int, link: str) -> dict[str, float]:

@@ -24,7 +24,7 @@ from wug.families.pairs.replies import (
 )
 from wug.families.pairs.suite import PairsSuite
 from wug.formatting import finite_number, plural
-from wug.outcomes import Metric, Outcome, SuiteOutput
+from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 from wug.requests import Request, Scored, Scorer
 
 CROSSING = "a token crosses the boundary between the prompt and a label"
@@ -69,7 +69,7 @@ class QuestionSuite(PairsSuite):
         yield from languages.estimates()
         identical = sum(map(is_identical, self.items))
         same = [f"{plural(identical, 'pair')} of identical sentences, asked about like the others"] * (identical > 0)
-        yield from self._closing(correlations, *same, *self._shown.notices, *counts.notices())
+        yield from self._closing(correlations, *map(Notice, (*same, *self._shown.notices, *counts.notices())))
 
     @property
     def _shown(self) -> Presentation:

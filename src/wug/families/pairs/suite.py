@@ -24,7 +24,7 @@ from wug.families.people import CEILINGS
 from wug.families.sampling import strata_of
 from wug.families.suite import ItemSuite
 from wug.files import shortened
-from wug.formatting import NOT_MEASURABLE, plural
+from wug.formatting import plural
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 from wug.requests import ChatFormat, EvaluatedModel, Request, Scored, Scorer, Span, TextPosition
 from wug.scores import Scores, Texts
@@ -137,11 +137,12 @@ class PairsSuite(ItemSuite[Pair]):
         if self.settings.target == "word" and registry.sees_right_context(model):
             yield Notice(SEES_RIGHT)
         about = self.presentation.notices if self.presentation is not None else ()
-        yield from self._closing(correlations, *about, *counts.notices(self.settings, len(self.items)))
+        yield from self._closing(correlations, *map(Notice, about), *counts.notices(self.settings, len(self.items)))
 
-    def _closing(self, correlations: outcomes.HumanCorrelations, *notices: str) -> Iterator[SuiteOutput]:
+    def _closing(self, correlations: outcomes.HumanCorrelations, *notices: Notice) -> Iterator[SuiteOutput]:
         """All warnings, the correlations with people's judgements, and the limit that their agreement sets to them."""
-        yield from map(Notice, (*self.notices, *notices_of_copies(self.items), *notices))
+        yield from map(Notice, (*self.notices, *notices_of_copies(self.items)))
+        yield from notices
         yield from correlations.rows()
         if self.people is not None:
             yield from self.people.ceilings(self.items)
@@ -275,35 +276,35 @@ class _Counts:
         }
         self.events.update({name: int(times) for name, times in events.items()})
 
-    def notices(self, settings: PairsSettings, total: int) -> Iterator[str]:
+    def notices(self, settings: PairsSettings, total: int) -> Iterator[Notice]:
         """The warnings of a run over `total` pairs."""
         count = self.events
         what = "targets" if settings.target == "word" else "sentences"
         if count["identical"]:
-            yield f"{plural(count['identical'], 'pair')} of identical sentences, {COUNTED[settings.ties]}"
+            yield Notice(f"{plural(count['identical'], 'pair')} of identical sentences, {COUNTED[settings.ties]}")
         if 0 < count["ties"] == count["judged"]:
             tied = f"all {plural(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}"
-            yield f"{tied}: the accuracy is {NOT_MEASURABLE}"
+            yield Notice(f"{tied}: the accuracy is not measurable", measurable=False)
         elif count["ties"]:
-            yield f"{plural(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}"
+            yield Notice(f"{plural(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}")
         if count["missing"]:
             where = plural(count["with missing"], what.rstrip("s"))
-            yield f"{plural(count['missing'], 'token')} without a log-probability in {where}, counted as 0"
+            yield Notice(f"{plural(count['missing'], 'token')} without a log-probability in {where}, counted as 0")
         for why, pairs in self.unjudged.items():
-            yield f"{pairs} of {total} pairs not judged: {why}"
+            yield Notice(f"{pairs} of {total} pairs not judged: {why}")
         if count["unknown"]:
             words, where = plural(count["unknown"], "word"), plural(count["with unknown"], "pair")
-            yield f"{words} that the model does not know, in the {what} of {where}"
+            yield Notice(f"{words} that the model does not know, in the {what} of {where}")
         if count["not listed"]:
             unit = "word" if settings.unigrams is None else settings.unigrams.unit
-            yield f"{plural(count['not listed'], unit)} missing from the unigram model"
+            yield Notice(f"{plural(count['not listed'], unit)} missing from the unigram model")
         if len(settings.links) > 1:
             judged = count["pairs"] - self.unjudged.total()
             changed = ", ".join(f"{self.changed[link]} by {link}" for link in settings.links[1:])
-            yield f"judged differently than by {settings.links[0]}, of {plural(judged, 'pair')}: {changed}"
+            yield Notice(f"judged differently than by {settings.links[0]}, of {plural(judged, 'pair')}: {changed}")
         if settings.target == "word" and count["several"] and not settings.single_piece_only:
             some = f"{plural(count['several'], 'pair')} of {count['pairs']}"
-            yield f"{some} with a target of several tokens; their log-probabilities are added up"
+            yield Notice(f"{some} with a target of several tokens; their log-probabilities are added up")
 
 
 def _without_target(pair: Pair, counts: _Counts) -> Outcome:

@@ -50,8 +50,7 @@ def _list(request: Request) -> Response:
             query,
             runs,
             run_page=run_page(
-                *(_runs_of_tab(site, runs, query), site.reader.overview(), query),
-                *(site.reader.sweep_names(), site.reader.warnings()),
+                _runs_of_tab(site, runs, query), site.reader.overview(), query, site.reader.sweep_names()
             ),
             removed_now=_parse_ids(request.query_params.get("gone", "")),
             restored_now=_parse_ids(request.query_params.get("back", "")),
