@@ -35,12 +35,16 @@ from wug.models.huggingface.cpu import prepack, thread_pool_for
 from wug.models.huggingface.devices import FAILURES, device_of, position_limit
 
 METHODS = ("auto", "tree", "plain")
-NOISE_PROBES = (2, 5, 6)
+EARLY_BRANCH, LATE_BRANCH, SINGLE_TOKEN = 2, 3, 7
+"""Probes that branch off near the beginning and near the end of another one, and the one of a single token."""
+NOISE_PROBES = (EARLY_BRANCH, 5, 6)
 """Probes whose rounding noise is measured: of different lengths, since kernels depend on shapes."""
 LARGE_PARAMETERS = 1_000_000_000
 """Parameters above which rounding noise is measured in float32 and float64, too."""
-CONFIRMING_PROBES = (3, 2, 6)
-"""Probes that confirm an earlier result: a deep one, one that branches off early, and a short one."""
+CONFIRMING_PROBES = (LATE_BRANCH, EARLY_BRANCH, 6)
+"""Probes that confirm an earlier result; the last is short."""
+PROBE_NODES = 5 * ROW_TOKENS
+"""Nodes of a batch that holds all probes."""
 EXTRA_PROBE_TOKENS = 8
 """Tokens by which the text next to a padded probe is longer than any row."""
 
@@ -95,43 +99,102 @@ def choose_engine(
     except FAILURES as error:
         reason = first_line(error, 120)
         raise ModelError(f"{type(model).__name__} cannot return log-probabilities ({reason})") from error
-    _require_causal(alone, probes[2], expected[2])
-
-    def probe_engine(methods: ScoringMethods) -> CausalEngine:
-        return CausalEngine(model, methods, nodes=5 * ROW_TOKENS, word_starts=word_starts)
-
+    _require_causal(alone, probes[EARLY_BRANCH], expected[EARLY_BRANCH])
     noise, structure = Noise(), _Structure()
     if str(model.dtype) not in EXACT_NATS or model.num_parameters() > LARGE_PARAMETERS:
-        noise = _noise(alone, probe_engine(replace(methods, padded=True, pool=None)), probes, expected)
+        batched = CausalEngine(
+            model, replace(methods, padded=True, pool=None), nodes=PROBE_NODES, word_starts=word_starts
+        )
+        noise = _noise(alone, batched, probes, expected)
         structure = _Structure.of(model, methods, [*probes, long_text])
-    allowed = noise.tolerance(model.dtype) if structure.verifies else smallest_tolerance(model.dtype)
-    methods = _with_output_layer(
-        model, methods, probes, expected, word_starts=word_starts, allowed=max(allowed / 10, noise.largest)
-    )
-
-    def tree_problem(methods: ScoringMethods) -> str:
-        return structure.problem(methods) or _problem(lambda: probe_engine(methods).logprobs(probes), expected, allowed)
-
-    def padding_problem() -> str:
-        """Score a short and a long text next to one that no row holds."""
-        padded = replace(methods, padded=True)
-        engine, texts = probe_engine(padded), [probes[2], probes[3], long_text]
-        return structure.problem(padded) or _problem(lambda: engine.logprobs(texts)[:2], expected[2:4], allowed)
-
-    undo = prepack(model, output_layer=False)
-    problem = padding_problem()
-    if problem:
-        undo()
-        problem = padding_problem()
-    if problem:
-        log.warning("%s is scored one text at a time, which is slow: padded, %s", type(model).__name__, problem)
-    methods = replace(methods, padded=not problem)
+    test = _SelfTest(model, word_starts, probes, expected, long_text, noise, structure)
+    methods = test.with_padding(test.with_output_layer(methods))
     if method != "plain":
-        methods = _with_trees(model, methods, tree_problem, required=method == "tree")
+        methods = test.with_trees(methods, required=method == "tree")
     if architecture is not None and methods.padded and methods.layout is not None:
         adjustment = None if methods.output_layer is None else methods.output_layer.adjustment
         PASSED[architecture] = SelfTestResult(replace(methods, output_layer=None, pool=None), adjustment, noise)
     return CausalEngine(model, methods, nodes=nodes, word_starts=word_starts, noise=noise)
+
+
+@dataclass(frozen=True, slots=True)
+class _SelfTest:
+    """Chooses methods of scoring: those that give the probes the scores that they have alone."""
+
+    model: PreTrainedModel
+    word_starts: WordStarts | None
+    probes: list[list[int]]
+    expected: list[Floats]
+    long_text: list[int]
+    """Longer than any row."""
+    noise: Noise
+    structure: _Structure
+
+    @property
+    def allowed(self) -> float:
+        """Nats per token."""
+        verified = self.structure.verifies
+        return self.noise.tolerance(self.model.dtype) if verified else smallest_tolerance(self.model.dtype)
+
+    def with_output_layer(self, methods: ScoringMethods) -> ScoringMethods:
+        """The methods with the output layer in blocks, if that gives the model's logits."""
+        model = self.model
+        try:
+            layer = find_output_layer(model, self.probes[SINGLE_TOKEN], methods.pool)
+        except (ModelError, *FAILURES) as error:
+            log.info("%s computes its logits itself: %s", type(model).__name__, first_line(error, 120))
+            return methods
+        in_blocks = replace(methods, output_layer=layer)
+        engine = CausalEngine(model, in_blocks, word_starts=self.word_starts)
+        allowed = max(self.allowed / 10, self.noise.largest)
+        problem = _problem(lambda: engine.logprobs(self.probes), self.expected, allowed)
+        if problem:
+            log.info(
+                "%s computes its logits itself: with its output layer in blocks, %s", type(model).__name__, problem
+            )
+        return methods if problem else in_blocks
+
+    def with_padding(self, methods: ScoringMethods) -> ScoringMethods:
+        """The methods in padded batches, if these are right; on a CPU with prepacked weights, if these are."""
+        padded = replace(methods, padded=True)
+        undo = prepack(self.model, output_layer=False)
+        problem = self._padding_problem(padded)
+        if problem:
+            undo()
+            problem = self._padding_problem(padded)
+        if problem:
+            log.warning(
+                "%s is scored one text at a time, which is slow: padded, %s", type(self.model).__name__, problem
+            )
+        return replace(methods, padded=not problem)
+
+    def _padding_problem(self, padded: ScoringMethods) -> str:
+        """Score a short and a long text next to one that no row holds."""
+        places = (EARLY_BRANCH, LATE_BRANCH)
+        engine, texts = self._engine(padded), [*(self.probes[n] for n in places), self.long_text]
+        expected = [self.expected[n] for n in places]
+        return self.structure.problem(padded) or _problem(lambda: engine.logprobs(texts)[:2], expected, self.allowed)
+
+    def with_trees(self, methods: ScoringMethods, *, required: bool) -> ScoringMethods:
+        """The methods with the first layout of trees that is right."""
+        model = self.model
+        problems = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
+        for layout in [] if problems else layouts(model.config, ROW_TOKENS):
+            with_layout = replace(methods, layout=layout)
+            problem = self.structure.problem(with_layout) or self._tree_problem(with_layout)
+            if not problem:
+                return with_layout
+            problems.append(problem)
+        if required:
+            raise ModelError(f"engine=tree: {type(model).__name__}: {problems[0]}. Use engine=auto")
+        log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, problems[0])
+        return methods
+
+    def _tree_problem(self, methods: ScoringMethods) -> str:
+        return _problem(lambda: self._engine(methods).logprobs(self.probes), self.expected, self.allowed)
+
+    def _engine(self, methods: ScoringMethods) -> CausalEngine:
+        return CausalEngine(self.model, methods, nodes=PROBE_NODES, word_starts=self.word_starts)
 
 
 def _noise(alone: CausalEngine, batched: CausalEngine, probes: list[list[int]], expected: list[Floats]) -> Noise:
@@ -167,7 +230,7 @@ class _Structure:
                 if short_model is None:
                     return cls(verifies=False)
                 alone = CausalEngine(short_model, plain)
-                batched = CausalEngine(short_model, replace(plain, padded=True), nodes=5 * ROW_TOKENS)
+                batched = CausalEngine(short_model, replace(plain, padded=True), nodes=PROBE_NODES)
                 expected = alone.logprobs(probes)
                 noise = _noise(alone, batched, probes, expected)
         except (ModelError, *FAILURES):
@@ -202,7 +265,7 @@ def _confirmed(
     methods = replace(earlier.methods, output_layer=layer)
 
     def score(methods: ScoringMethods, texts: list[list[int]]) -> Callable[[], list[Floats]]:
-        return lambda: CausalEngine(model, methods, nodes=5 * ROW_TOKENS, word_starts=word_starts).logprobs(texts)
+        return lambda: CausalEngine(model, methods, nodes=PROBE_NODES, word_starts=word_starts).logprobs(texts)
 
     allowed = earlier.noise.tolerance(model.dtype)
     undo = prepack(model, output_layer=False)
@@ -213,43 +276,6 @@ def _confirmed(
     if any(problems):
         undo()
         return None
-    return methods
-
-
-def _with_output_layer(
-    model: PreTrainedModel,
-    methods: ScoringMethods,
-    probes: list[list[int]],
-    expected: list[Floats],
-    *,
-    word_starts: WordStarts | None,
-    allowed: float,
-) -> ScoringMethods:
-    """The methods with the output layer in blocks, if that gives the model's logits."""
-    try:
-        in_blocks = replace(methods, output_layer=find_output_layer(model, probes[7], methods.pool))
-    except (ModelError, *FAILURES) as error:
-        log.info("%s computes its logits itself: %s", type(model).__name__, first_line(error, 120))
-        return methods
-    engine = CausalEngine(model, in_blocks, word_starts=word_starts)
-    problem = _problem(lambda: engine.logprobs(probes), expected, allowed)
-    if problem:
-        log.info("%s computes its logits itself: with its output layer in blocks, %s", type(model).__name__, problem)
-    return methods if problem else in_blocks
-
-
-def _with_trees(
-    model: PreTrainedModel, methods: ScoringMethods, problem: Callable[[ScoringMethods], str], *, required: bool
-) -> ScoringMethods:
-    problems = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
-    for layout in [] if problems else layouts(model.config, ROW_TOKENS):
-        with_layout = replace(methods, layout=layout)
-        problems.append(problem(with_layout))
-        if not problems[-1]:
-            return with_layout
-    if required:
-        raise ModelError(f"engine=tree: {type(model).__name__}: {problems[0]}. Use engine=auto")
-    log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, problems[0])
     return methods
 
 
