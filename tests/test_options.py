@@ -16,7 +16,7 @@ from wug.errors import InputError, UnknownName
 from wug.evaluation.opening import open_model
 from wug.options import Option, read, table
 from wug.train.options import KINDS as TRAINING
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OPTIONS = (
@@ -135,7 +135,7 @@ def test_suites_of_two_families_take_the_options_of_both() -> None:
 
 
 class _Plugin(ModuleType):
-    TRAITS = Traits(returns="text")
+    TRAITS = BackendTraits(returns="text")
     OPTIONS = (Option("depth", str, None, "how deep"),)
 
     @staticmethod

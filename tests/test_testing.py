@@ -25,7 +25,7 @@ from wug.outcomes import Metric
 from wug.requests import Request, Scored, Token
 from wug.results.store import Store
 from wug.testing import TEXTS, check_backend, check_family
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 EXAMPLES = {
     "choices": "wug_places",
@@ -177,7 +177,7 @@ def test_a_backend_that_breaks_a_promise_is_told_which(
     model: type[Constant], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = ModuleType("sample", "A sample.")
-    vars(backend).update(TRAITS=Traits(), OPTIONS=(), load=lambda spec: model())
+    vars(backend).update(TRAITS=BackendTraits(), OPTIONS=(), load=lambda spec: model())
     found, names = registry.find, registry.names
     monkeypatch.setattr(registry, "find", lambda folder, name: backend if name == "sample" else found(folder, name))
     monkeypatch.setattr(registry, "names", lambda folder: [*names(folder), *["sample"][: folder == "models"]])

@@ -17,7 +17,7 @@ from wug.errors import InputError, ModelError
 from wug.outcomes import Metric, Outcome, Result, SuiteOutput
 from wug.problems import Problem
 from wug.requests import ChatFormat, EvaluatedModel, IdentifiedModel, Request, Source
-from wug.traits import FamilyTraits, Returns, Traits
+from wug.traits import BackendTraits, FamilyTraits, Returns
 
 if TYPE_CHECKING:
     from wug.exchange.export import ExportedRun, ExportOptions, ModelName
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wug.web.editor import SuiteEditor
 
 Interface = TypeVar("Interface")
-Declared = TypeVar("Declared", Traits, FamilyTraits)
+Declared = TypeVar("Declared", BackendTraits, FamilyTraits)
 ReasonByFile: TypeAlias = Mapping[Path, str]
 """Files with the reason why they are not read; empty for those that are."""
 TableRows: TypeAlias = tuple[Sequence[str], Sequence[Sequence[Any]]]
@@ -268,7 +268,7 @@ class Backend(Declaration):
     REQUIRED: ClassVar = ("OPTIONS", "TRAITS", "load")
     OPTIONS: Sequence[Option] = ()
     """Given as `-M key=value`."""
-    TRAITS: Traits = Traits()  # noqa: RUF009 — frozen
+    TRAITS: BackendTraits = BackendTraits()  # noqa: RUF009 — frozen
     load: Callable[[ModelSpec], Any] = _loads_nothing
     """A model with `score(requests)` or `generate(sources)`; it gets whole lists and owns batching."""
     identify: Callable[[ModelSpec], Identity | None] = lambda spec: None
@@ -285,7 +285,7 @@ class Backend(Declaration):
     @classmethod
     def of(cls, name: str, module: ModuleType) -> Backend:
         """The backend that a module implements."""
-        return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, Traits()))
+        return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, BackendTraits()))
 
 
 class TableWriter(Protocol):

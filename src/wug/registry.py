@@ -20,7 +20,7 @@ from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.interfaces import Backend, Family, TableFormat, implemented, traits_of
 from wug.requests import IdentifiedModel
-from wug.traits import FamilyTraits, Traits
+from wug.traits import BackendTraits, FamilyTraits
 
 EXTENSIBLE_FOLDERS = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
 """Folders to which other packages can add, with the entry points `wug.FOLDER`. There is no folder of metrics."""
@@ -77,12 +77,12 @@ def backend_of(model: ModelId) -> Backend:
     return Backend.of(model.backend, _installed("models", model.backend))
 
 
-def traits(name: str) -> Traits:
+def traits(name: str) -> BackendTraits:
     """The declared traits of a backend; defaults for one that declares none, is unknown, or is broken."""
-    return traits_of(_installed("models", name), Traits())
+    return traits_of(_installed("models", name), BackendTraits())
 
 
-def backend_with(fits: Callable[[Traits], bool]) -> str | None:
+def backend_with(fits: Callable[[BackendTraits], bool]) -> str | None:
     """The first backend whose traits fit, or None."""
     return next((backend.name for backend in backends() if fits(backend.TRAITS)), None)
 

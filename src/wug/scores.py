@@ -238,14 +238,14 @@ class Scores(Sequence[Scored]):
 
 
 NO_EXTRAS = TokenExtras()
-Named = TypeVar("Named")
+Value = TypeVar("Value")
 
 
 def _extras(answer: Scored) -> TokenExtras:
     return TokenExtras(answer.entropies, answer.ranks, answer.logprobs_with_word_end)
 
 
-def _taken(by_position: Mapping[int, Named], chosen: Sequence[int]) -> dict[int, Named]:
+def _taken(by_position: Mapping[int, Value], chosen: Sequence[int]) -> dict[int, Value]:
     if not by_position:
         return {}
     return {at: by_position[position] for at, position in enumerate(chosen) if position in by_position}

@@ -11,7 +11,7 @@ Returns: TypeAlias = Literal["scores", "text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traits:
+class BackendTraits:
     """What the program needs to know about a backend before it opens one of its models (`TRAITS` of its module)."""
 
     returns: Returns = "scores"

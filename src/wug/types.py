@@ -4,12 +4,13 @@ from wug.interfaces import AdaptableSuite, Suite
 from wug.outcomes import Derivation, Estimate, Interval, Metric, Notice, Outcome, Result, Signature, SuiteOutput
 from wug.problems import Problem
 from wug.requests import LN2, Answer, Chat, ChatFormat, Generator, Request, Scored, Scorer, Source, TextReading, Token
-from wug.traits import FamilyTraits, Returns, ScoringProtocol, Traits
+from wug.traits import BackendTraits, FamilyTraits, Returns, ScoringProtocol
 
 __all__ = [
     "LN2",
     "AdaptableSuite",
     "Answer",
+    "BackendTraits",
     "Chat",
     "ChatFormat",
     "Derivation",
@@ -33,5 +34,4 @@ __all__ = [
     "SuiteOutput",
     "TextReading",
     "Token",
-    "Traits",
 ]

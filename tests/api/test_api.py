@@ -18,7 +18,7 @@ from command_line import run_python
 from fake_suites import AGREEMENT_PAIRS
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, UnknownOption
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 SUITE = {
     "meta": {"name": "agreement", "metric": "sum"},
@@ -453,7 +453,7 @@ def test_a_function_is_opened_though_another_backend_has_a_wrap(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = ModuleType("other")
-    vars(other).update(TRAITS=Traits(), wrap=lambda given: "not a model")
+    vars(other).update(TRAITS=BackendTraits(), wrap=lambda given: "not a model")
     find, names = registry.find, registry.names
     monkeypatch.setattr(registry, "names", lambda folder: sorted([*names(folder), "another"]))
     monkeypatch.setattr(registry, "find", lambda folder, name: other if name == "another" else find(folder, name))

@@ -27,7 +27,7 @@ from wug.models import Identity, ModelSpec
 from wug.models.weights.fingerprints import fingerprint
 from wug.requests import Request
 from wug.results.store import Store
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 HEAVY = ("torch", "transformers", "ctranslate2")
 COMMAND = f"""
@@ -262,7 +262,7 @@ def test_a_model_that_cannot_be_loaded_in_the_middle_ends_the_run(tmp_path: Path
 
 def test_a_backend_without_identify_is_loaded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = ModuleType("backend")
-    vars(backend).update(OPTIONS=(), TRAITS=Traits(), load=lambda spec: FakeScorer())
+    vars(backend).update(OPTIONS=(), TRAITS=BackendTraits(), load=lambda spec: FakeScorer())
     monkeypatch.setattr(registry, "find", lambda folder, name: backend)
     assert isinstance(open_model(ModelSpec("fake", "lengths")).model, FakeScorer)
 

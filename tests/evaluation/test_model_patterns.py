@@ -10,7 +10,7 @@ import pytest
 
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation import model_patterns as patterns
-from wug.evaluation.model_patterns import Named, expand, is_pattern, natural
+from wug.evaluation.model_patterns import ExpandedModel, expand, is_pattern, natural
 from wug.models.huggingface.hub import needed
 
 
@@ -124,8 +124,8 @@ def hub(monkeypatch: pytest.MonkeyPatch, revisions: dict[str, str] | Exception) 
 def test_revisions_of_the_hub_come_in_natural_order_with_their_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     hub(monkeypatch, {"main": "m", "step1000": "b", "step8": "a", "step-final": "c"})
     assert expand(["causal:org/pythia@step[0-9]*?bos=no"]) == [
-        Named("causal:org/pythia@step8?bos=no", "a"),
-        Named("causal:org/pythia@step1000?bos=no", "b"),
+        ExpandedModel("causal:org/pythia@step8?bos=no", "a"),
+        ExpandedModel("causal:org/pythia@step1000?bos=no", "b"),
     ]
 
 
@@ -147,7 +147,7 @@ def test_without_the_hub_the_revisions_on_this_machine_are_told(
     refs = tmp_path / "models--org--pythia" / "refs"
     refs.mkdir(parents=True)
     (refs / "step8").write_text("a" * 40)
-    assert expand(["causal:org/pythia@step*"]) == [Named("causal:org/pythia@step8", "a" * 40)]
+    assert expand(["causal:org/pythia@step*"]) == [ExpandedModel("causal:org/pythia@step8", "a" * 40)]
     assert "the Hugging Face Hub cannot be reached; using 1 revisions on this machine" in caplog.text
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from wug.data.catalogue import File, Paper, SetSelection, TestSet, cite, find, knows, names
 from wug.data.fetch import get
 from wug.data.folder import FOLDER, adopted, fetched, path, paths
-from wug.data.locations import Place, for_a_run, is_one_suite, known, origin
+from wug.data.locations import DataLocation, for_a_run, is_one_suite, known, origin
 
 __all__ = [
     "FOLDER",
+    "DataLocation",
     "File",
     "Paper",
-    "Place",
     "SetSelection",
     "TestSet",
     "adopted",

@@ -30,7 +30,7 @@ log = logging.getLogger("wug")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DataLocation:
     """A file or folder, and what the catalogue knows about it if it is part of a published set."""
 
     path: Path
@@ -43,12 +43,12 @@ class Place:
     """The name of the suite; None for that of the file."""
 
 
-def for_a_run(name: str) -> list[Place] | None:
+def for_a_run(name: str) -> list[DataLocation] | None:
     """The locations for a name; None if it is not in the catalogue, NotFetched if the set is missing."""
     if name.partition("/")[0] not in catalogue():
         return None
     if (folder := adopted(name)).is_dir():
-        return [Place(folder, find(name).set.family, None, {}, name)]
+        return [DataLocation(folder, find(name).set.family, None, {}, name)]
     selection = find(name).for_a_run()
     tests = selection.without_training()
     require(tests, name)
@@ -71,7 +71,7 @@ def is_one_suite(family: str) -> bool:
     return registry.family_traits(family).one_suite_per_set
 
 
-def known(path: Path) -> Place | None:
+def known(path: Path) -> DataLocation | None:
     """The location for a path in a fetched set; None for other paths.
 
     A file that was changed since it was fetched has no record.
@@ -154,7 +154,9 @@ def _path(test_set: TestSet, part: str) -> Path:
     return folder
 
 
-def _place(test_set: TestSet, path: Path, name: str, options: Mapping[str, str], *, by_set: bool = False) -> Place:
+def _place(
+    test_set: TestSet, path: Path, name: str, options: Mapping[str, str], *, by_set: bool = False
+) -> DataLocation:
     language = {"language": test_set.languages[0]} if len(test_set.languages) == 1 else {}
     all_options = {**language, **test_set.options, **options}
-    return Place(path, test_set.family, record(test_set), all_options, name if by_set or path.is_dir() else None)
+    return DataLocation(path, test_set.family, record(test_set), all_options, name if by_set or path.is_dir() else None)

@@ -22,7 +22,7 @@ UNKNOWN_FORMAT = "not in a format that wug reads"
 
 
 @dataclass(slots=True)
-class Contents:
+class FolderContents:
     """The files of a folder and its subfolders."""
 
     readable: list[tuple[Path, str]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Contents:
     """Files that are not test data (hidden, documents, other splits), with the reason."""
 
 
-def contents(folder: Path, family: str | None = None, options: Mapping[str, str] | None = None) -> Contents:
+def contents(folder: Path, family: str | None = None, options: Mapping[str, str] | None = None) -> FolderContents:
     """The files of a folder that are read, with their families, and the others; InputError if nothing can be read."""
     if sum(1 for _, _ in zip(folder.rglob("*"), range(MAX_FILES + 1), strict=False)) > MAX_FILES:
         raise InputError(f"it has more than {MAX_FILES:,} files. Name a folder with fewer", file=folder)
@@ -84,7 +84,7 @@ class _Scan:
 
     def __init__(self, families: Sequence[Family], options: Mapping[str, str]) -> None:
         self._families, self._options = families, options
-        self._contents = Contents()
+        self._contents = FolderContents()
         self._known: set[Path] = set()
         self._companions: dict[Path, Family] = {}
         """Files that a family recognises although their suffixes are not those of test data."""
@@ -130,7 +130,7 @@ class _Scan:
         else:
             self._contents.ignored[path] = "not a file of test data, by its name"
 
-    def contents(self) -> Contents:
+    def contents(self) -> FolderContents:
         """The contents; a file such as `a.tgt` is read with `a.src`."""
         read = {(file.parent, stem(file)) for file, _ in self._contents.readable}
         # Whether the other files of this name are read with it.

@@ -23,7 +23,7 @@ from wug.models.huggingface.hub import hub_is_away
 log = logging.getLogger("wug")
 
 
-class Named(NamedTuple):
+class ExpandedModel(NamedTuple):
     """The name of one model."""
 
     text: str
@@ -37,7 +37,7 @@ def is_pattern(text: str) -> bool:
     return text.startswith("@") or (not registry.traits(backend).verbatim_names and _has_wildcards(name))
 
 
-def expand(texts: Iterable[str]) -> list[Named]:
+def expand(texts: Iterable[str]) -> list[ExpandedModel]:
     """The models of names, patterns and lists, in order, each once."""
     return list({named.text: named for text in texts for named in _expanded(text)}.values())
 
@@ -47,16 +47,16 @@ def natural(text: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", text) if part]
 
 
-def _expanded(text: str) -> Iterator[Named]:
+def _expanded(text: str) -> Iterator[ExpandedModel]:
     if text.startswith("@"):
         for line in _listed(user_path(text[1:])):
             yield from _expanded(line)
     elif not is_pattern(text):
-        yield Named(text)
+        yield ExpandedModel(text)
     else:
         backend, name, options = _parted(text)
         before = f"{backend}:" if backend else ""
-        folders = [Named(f"{before}{path}{options}") for path in _paths(backend, name)]
+        folders = [ExpandedModel(f"{before}{path}{options}") for path in _paths(backend, name)]
         yield from folders or _revisions(text, before, name, options)
 
 
@@ -98,7 +98,7 @@ def _is_model(backend: str, path: Path) -> bool:
     return registry.backend_with(lambda traits: path.suffix in traits.suffixes) is not None
 
 
-def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Named]:
+def _revisions(text: str, before: str, name: str, options: str) -> Iterator[ExpandedModel]:
     """The matching revisions of a model on the Hugging Face Hub, in natural order."""
     repository, at, pattern = name.rpartition("@")
     if not at or _has_wildcards(repository) or repository.count("/") > 1 or repository.startswith((".", "/", "~")):
@@ -112,7 +112,7 @@ def _revisions(text: str, before: str, name: str, options: str) -> Iterator[Name
         listed = ", ".join(sorted(commits, key=natural)[:8]) + (", …" if len(commits) > 8 else "")
         raise InputError(f"no revision of {repository} matches {pattern!r}. Revisions: {listed or 'none'}")
     for revision in fitting:
-        yield Named(f"{before}{repository}@{revision}{options}", commits[revision])
+        yield ExpandedModel(f"{before}{repository}@{revision}{options}", commits[revision])
 
 
 def hub_revisions(repository: str) -> dict[str, str]:

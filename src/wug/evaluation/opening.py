@@ -71,7 +71,7 @@ def builtin_model_for(suite: Suite) -> str:
 class ResolvedSuites:
     """The files and folders that a name of suites refers to."""
 
-    places: Sequence[data.Place]
+    places: Sequence[data.DataLocation]
     unread: Mapping[Path, str] = field(default_factory=dict)
     """Files of a folder that look like test data but are not read, with the reason."""
     ignored: Mapping[Path, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def open_suites(
     refuse_unknown_options(places, family, chosen_options)
     for resolution in resolved:
         _warn_unread(resolution)
-    suites: list[tuple[Suite, data.Place]] = []
+    suites: list[tuple[Suite, data.DataLocation]] = []
     for place, reader in zip(places, families, strict=True):
         _require_rules(defaults or {}, reader, place)
         read = read_place(replace(place, options={**place.options, **(defaults or {})}), reader, chosen_options)
@@ -111,24 +111,24 @@ def open_suites(
     ]
 
 
-def _require_rules(defaults: Mapping[str, str], family: Family, place: data.Place) -> None:
+def _require_rules(defaults: Mapping[str, str], family: Family, place: data.DataLocation) -> None:
     """InputError for a family without the first option of a protocol."""
     if defaults and next(iter(defaults)) not in names(family.OPTIONS):
         raise InputError(f"the protocol has no rules for suites of the family {family.name}", file=place.path)
 
 
-def _known_family(place: data.Place) -> str | None:
+def _known_family(place: data.DataLocation) -> str | None:
     """The family of a file in a folder or in the catalogue; None if its content has to identify it."""
     return place.family if place.family in registry.names("families") else None
 
 
-def read_place(place: data.Place, family: Family, options: Mapping[str, str]) -> list[Suite]:
+def read_place(place: data.DataLocation, family: Family, options: Mapping[str, str]) -> list[Suite]:
     """Read the suites of a file or folder with those options that its family has."""
     chosen_options, known_options = {**place.options, **options}, names(family.OPTIONS)
     return family.read(place.path, {name: chosen_options[name] for name in known_options if name in chosen_options})
 
 
-def counts(place: data.Place, suites: Iterable[Suite]) -> dict[str, int]:
+def counts(place: data.DataLocation, suites: Iterable[Suite]) -> dict[str, int]:
     """The number of items by file, or by suite if a folder contains several suites."""
     every = list(suites)
     items_by_file: dict[str, int] = {}
@@ -167,9 +167,9 @@ def find_suites(text: str, family: str | None = None, options: Mapping[str, str]
     if path.exists():
         if path.suffix not in DATA_SUFFIXES:  # a suffix marks the name of a file
             refuse_ambiguous(text, _named(text))
-        return _expand_folder(data.known(path) or data.Place(path), family, options)
+        return _expand_folder(data.known(path) or data.DataLocation(path), family, options)
     if builtin := _builtin(text):
-        return ResolvedSuites([data.Place(path_of_suite) for path_of_suite in builtin])
+        return ResolvedSuites([data.DataLocation(path_of_suite) for path_of_suite in builtin])
     try:
         places = data.for_a_run(text)
     except NotFetched as error:
@@ -264,7 +264,7 @@ class CheckReport:
     """How it was read and what it tests, in English, if its family has `read_back`."""
 
 
-def check_place(place: data.Place, family: str | None, options: Mapping[str, str]) -> CheckReport:
+def check_place(place: data.DataLocation, family: str | None, options: Mapping[str, str]) -> CheckReport:
     """Check a file or folder; without errors, also read it and count its items."""
     chosen_options = {**place.options, **options}
     try:
@@ -285,7 +285,7 @@ def check_place(place: data.Place, family: str | None, options: Mapping[str, str
     return CheckReport(problems, within, meaning)
 
 
-def refuse_unknown_options(places: Iterable[data.Place], family: str | None, options: Mapping[str, str]) -> None:
+def refuse_unknown_options(places: Iterable[data.DataLocation], family: str | None, options: Mapping[str, str]) -> None:
     """UnknownOption for an option that no family of these files has."""
     options_by_family: dict[str, list[str]] = {}
     for place in places:
@@ -353,12 +353,12 @@ def _backend_of_folder(folder: Path) -> str:
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
-def _reader(place: data.Place) -> str | None:
+def _reader(place: data.DataLocation) -> str | None:
     """The family of a published set, if it reads folders as a whole."""
     return place.family if registry.family_traits(place.family).reads_folders else None
 
 
-def _expand_folder(place: data.Place, family: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:
+def _expand_folder(place: data.DataLocation, family: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:
     """A file, or the files of a folder that families read."""
     whole = family is not None and registry.family_traits(family).reads_folders
     if whole or not place.path.is_dir():

@@ -13,7 +13,7 @@ from wug.evaluation import executors
 from wug.evaluation.annotated_suite import with_metrics
 from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.model_patterns import Named, expand, is_pattern
+from wug.evaluation.model_patterns import ExpandedModel, expand, is_pattern
 from wug.evaluation.opening import builtin_model_for, model_spec
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
@@ -80,7 +80,7 @@ def _plan(request: RunRequest, suites: Sequence[Suite]) -> Plan:
     """The named models on all suites; names may be patterns for several models."""
     assert request.models is not None
     models = [model for argument in request.models for model in _expanded(argument)]
-    specs = [_spec(model.text, request) if isinstance(model, Named) else model for model in models]
+    specs = [_spec(model.text, request) if isinstance(model, ExpandedModel) else model for model in models]
     written = [str(argument) for argument in request.models if isinstance(argument, (str, Path))]
     has_pattern = any(map(is_pattern, written))
     if has_pattern and len(written) < len(request.models):
@@ -94,7 +94,7 @@ def _plan(request: RunRequest, suites: Sequence[Suite]) -> Plan:
         commits={
             (spec.name, spec.revision or ""): model.commit
             for model, spec in zip(models, specs, strict=True)
-            if isinstance(model, Named) and isinstance(spec, ModelSpec) and model.commit is not None
+            if isinstance(model, ExpandedModel) and isinstance(spec, ModelSpec) and model.commit is not None
         },
         origin=request.origin,
     )
@@ -109,7 +109,7 @@ def _plan_for_builtin_models(request: RunRequest, suites: Sequence[Suite]) -> Pl
     return Plan(tasks, request.command, request.interval, request.sweep, tuple(by_model), origin=request.origin)
 
 
-def _expanded(model: str | Path | ModelSpec | ModelHandle) -> Sequence[Named | ModelSpec | ModelHandle]:
+def _expanded(model: str | Path | ModelSpec | ModelHandle) -> Sequence[ExpandedModel | ModelSpec | ModelHandle]:
     return expand([str(model)]) if isinstance(model, (str, Path)) else [model]
 
 

@@ -19,10 +19,10 @@ from wug.models.spec import ModelSpec
 from wug.options import Option
 from wug.requests import WHOLE_TEXT, Answer, Request, Scored, Token
 from wug.scores import logprob_of
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 RETURNS = ("scores", "text")
-TRAITS = Traits(
+TRAITS = BackendTraits(
     verbatim_names=True,
     wraps_functions=True,
     to_score="A function that returns log-probabilities is opened with -M returns=scores",

@@ -21,7 +21,7 @@ from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
 from wug.requests import Request
 from wug.scores import Scores, Texts, texts_of
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 _COUNT = re.compile(r"ngram\s+(\d{1,3})\s*=\s*(\d{1,15})")
 _SECTION = re.compile(r"\\(\d{1,3})-grams:")
@@ -194,7 +194,7 @@ def _table(keys: Ints, logprobs: list[float], backoffs: list[float], order: Ints
     return NgramTable(keys, np.append(np.array(logprobs)[order], math.nan), np.append(np.array(backoffs)[order], 0.0))
 
 
-TRAITS = Traits()
+TRAITS = BackendTraits()
 OPTIONS = (EOS, Option("lowercase", bool, False, "look words up in lower case"))
 
 START, END = "<s>", "</s>"

@@ -11,9 +11,9 @@ from wug import registry
 from wug.errors import UnknownName
 from wug.models.spec import ModelSpec
 from wug.options import Option
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
-TRAITS = Traits(returns="text", shows_backend=True)
+TRAITS = BackendTraits(returns="text", shows_backend=True)
 MISTAKES, READINGS = ("symbol", "early", "empty"), ("rule", "exception")
 OPTIONS = (
     Option("error", float, 0.0, "proportion of sources with a wrong output", least=0, most=1),

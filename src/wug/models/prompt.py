@@ -29,13 +29,13 @@ from wug.models.spec import (
 from wug.models.tokenization.tokens import no_panic
 from wug.models.weights.fingerprints import folder_of
 from wug.requests import Answer, Source, text_of
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedTokenizerBase
 
-TRAITS = Traits(
+TRAITS = BackendTraits(
     returns="text", on_hub=True, uses_device=True, prompts="causal", to_score="Use causal: instead of prompt:"
 )
 OPTIONS = (TEMPLATE, EXAMPLES, STOP, MAX_LENGTH, DTYPE, DEVICE, BATCH, TRUST)

@@ -17,9 +17,9 @@ from wug.models.tokenization.token_offsets import exact_spans
 from wug.options import Option
 from wug.requests import LN2, Request, Scored, Token
 from wug.scores import logprob_of
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
-TRAITS = Traits()
+TRAITS = BackendTraits()
 """Or text, by the content of the file."""
 OPTIONS = (
     Option(

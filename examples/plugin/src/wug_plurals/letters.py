@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from wug.errors import InputError
 from wug.models import ModelSpec
 from wug.options import Option
-from wug.types import LN2, Request, Scored, Token, Traits
+from wug.types import LN2, BackendTraits, Request, Scored, Token
 
-TRAITS = Traits(verbatim_names=True, uses_device=True)
+TRAITS = BackendTraits(verbatim_names=True, uses_device=True)
 """Names may contain `?`, which otherwise starts the options of a model; `--device` is passed on as an option."""
 OPTIONS = (Option("device", str, None, "cpu or cuda; the arithmetic is so simple that the scores are the same"),)
 NAME = re.compile(r"(vowel\?(?P<vowel>\d+(\.\d+)?):)?(?P<letter>\d+(\.\d+)?)")

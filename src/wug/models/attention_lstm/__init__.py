@@ -32,7 +32,7 @@ from wug.models.tokenization.words import (
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
 from wug.requests import Answer, Request
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 if TYPE_CHECKING:
     from wug.models.attention_lstm.network import AttentionLSTM
@@ -149,7 +149,7 @@ def _read_shape(path: Path) -> AttentionShape:
     return AttentionShape(**fields, dropout=dropout)
 
 
-TRAITS = Traits(
+TRAITS = BackendTraits(
     returns="text",
     architectures=("AttentionLSTM",),
     uses_device=True,

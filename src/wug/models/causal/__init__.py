@@ -47,12 +47,12 @@ from wug.options import Option
 from wug.requests import Request, TextReading, Token
 from wug.scores import Scores, texts_of
 from wug.timings import timed
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 if TYPE_CHECKING:
     from wug.models.causal.forward import CausalEngine, PendingBatch
 
-TRAITS = Traits(
+TRAITS = BackendTraits(
     on_hub=True,
     architectures=("ForCausalLM", "LMHeadModel"),
     auto_class="AutoModelForCausalLM",

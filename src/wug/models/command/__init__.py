@@ -17,9 +17,9 @@ from wug.models.spec import Identity, ModelSpec
 from wug.models.weights.fingerprints import MAX_FILES, TooManyFiles, content, fingerprint
 from wug.options import Option
 from wug.record_tables import best_hypotheses
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
-TRAITS = Traits(returns="text", verbatim_names=True)
+TRAITS = BackendTraits(returns="text", verbatim_names=True)
 OPTIONS = (
     Option(
         "timeout",

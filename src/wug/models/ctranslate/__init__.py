@@ -19,9 +19,9 @@ from wug.models.spec import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, ModelSpec
 from wug.models.weights.fingerprints import content, fingerprint, unchanged
 from wug.options import Option
 from wug.requests import Answer
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
-TRAITS = Traits(returns="text", uses_device=True)
+TRAITS = BackendTraits(returns="text", uses_device=True)
 DTYPES = ("float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "auto")
 OPTIONS = (
     Option("tokens", str, "whitespace", "the tokenizer: whitespace (words), or a SentencePiece model file"),

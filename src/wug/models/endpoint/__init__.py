@@ -17,7 +17,7 @@ from wug.models.prompt import prompting, signature
 from wug.models.spec import EXAMPLES, MAX_LENGTH, STOP, TEMPLATE, Loading, ModelSpec
 from wug.options import Option
 from wug.requests import Answer, Generator, Request, Scored, Scorer, Span
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 if TYPE_CHECKING:
     from wug.models.endpoint.client import Server
@@ -156,7 +156,7 @@ class EndpointGenerator:
         return outputs.make_answer(completion.strip(), ended=ended or bool(stopped))
 
 
-TRAITS = Traits(
+TRAITS = BackendTraits(
     verbatim_names=True, remote=True, to_score="Open it without mode=generate", to_generate="Open it with mode=generate"
 )
 """With mode=generate it returns text."""

@@ -40,12 +40,12 @@ from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
 from wug.requests import Request
 from wug.scores import Scores, texts_of
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 if TYPE_CHECKING:
     from wug.models.lstm.network import RecurrentNetwork
 
-TRAITS = Traits(architectures=("WordLSTM",), suffixes=(".pt",), uses_device=True)
+TRAITS = BackendTraits(architectures=("WordLSTM",), suffixes=(".pt",), uses_device=True)
 STATES = ("fresh", "carry", "published")
 OPTIONS = (
     Option(

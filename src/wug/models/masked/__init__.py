@@ -33,12 +33,12 @@ from wug.models.weights.fingerprints import folder_of
 from wug.options import Option
 from wug.requests import Request, TextReading, Token
 from wug.scores import Scores, texts_of
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 if TYPE_CHECKING:
     from wug.models.masked.forward import MaskedEngine
 
-TRAITS = Traits(
+TRAITS = BackendTraits(
     on_hub=True,
     architectures=("ForMaskedLM",),
     aliases=("bert_",),  # as evaluate_lm.py spells BERT models

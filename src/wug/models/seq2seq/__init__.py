@@ -26,12 +26,12 @@ from wug.models.tokenization.tokens import no_panic
 from wug.models.weights.fingerprints import fingerprint, folder_of
 from wug.options import Option
 from wug.requests import Answer, Source
-from wug.traits import Traits
+from wug.traits import BackendTraits
 
 if TYPE_CHECKING:
     from wug.models.decoding.generation import Decoder
 
-TRAITS = Traits(
+TRAITS = BackendTraits(
     returns="text",
     on_hub=True,
     architectures=("ForConditionalGeneration", "MTModel", "ForSeq2SeqLM"),
