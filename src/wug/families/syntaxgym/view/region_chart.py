@@ -56,7 +56,7 @@ def regions(
 ) -> altair.LayerChart:
     """One line per condition over the regions of a sentence, with intervals, from 0 bits up.
 
-    The regions in `marked`, those of a prediction, have a tinted background. `words` are shown under their regions.
+    The regions in `highlight`, those of a prediction, have a tinted background. `words` are shown under their regions.
     Of a second model the lines are dashed and the points hollow.
     """
     alt = vega.altair()
@@ -67,40 +67,31 @@ def regions(
     floor_bits = min((mean.value for mean in means if mean.value < MIN_NEGATIVE_BITS), default=0.0)
     scale = alt.Scale(domain=[floor_bits, ceiling_bits or ceiling(means)], nice=False, zero=False)
     y = alt.Y("mean:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
-    x = _axis(list(labels.values()))
     choice = vega.series_selection("condition", "condition")
     rows = [_datum(mean, labels[mean.number], floor_bits, mean.number in highlight) for mean in ordered_means]
     data = alt.Data(values=rows)
     offset_names = [f"{condition}\n{model}" for condition in conditions for model in models]
     base = alt.Chart(data).encode(
-        x=x,
+        x=_axis(list(labels.values())),
         xOffset=alt.XOffset("offset:N", sort=None, scale=alt.Scale(domain=offset_names, paddingOuter=1)),
         color=alt.Color("condition:N", **vega.opaque_legend(vega.series_scale(conditions))),
         tooltip=_tooltip(models),
     )
-    if len(conditions) > 1:
+    several = len(conditions) > 1
+    if several:
         base = base.encode(opacity=alt.condition(choice.test, alt.value(1), alt.value(FADED)))
-    line, shape = base.mark_line(style="trend").encode(y=y), alt.Shape("condition:N", **vega.shape_scale(conditions))
-    dots = [base.mark_point(style="dot").encode(y=y, shape=shape)]
-    if len(models) > 1:
-        dashes = alt.Scale(domain=models, range=[[1, 0], [5, 4]])
-        line = line.encode(detail="condition:N", strokeDash=alt.StrokeDash("model:N", title=None, scale=dashes))
-        hollow = base.mark_point(filled=False, strokeWidth=1.8, size=70, opacity=1).encode(y=y, shape=shape)
-        is_first_model = f"datum.model == {json.dumps(models[0])}"
-        dots = [dots[0].transform_filter(is_first_model), hollow.transform_filter(f"!({is_first_model})")]
-    elif len(conditions) > 1:
-        line = line.encode(strokeDash=alt.StrokeDash("condition:N", **vega.dash_scale(conditions)))
+    line, *dots = _lines_and_dots(base, y, conditions, models)
     layers = [line]
     if any(row["low"] is not None for row in rows):  # a few items have none, and Vega warns of an empty layer
         interval = base.mark_rule(style="interval", opacity=0.6)
-        if len(conditions) > 1:
+        if several:
             interval = interval.encode(opacity=alt.condition(choice.test, alt.value(0.6), alt.value(FADED)))
         layers.append(interval.encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q", title=title)))
     layers += dots
     if not labels.keys().isdisjoint(highlight):
         layers.insert(0, _ground(data, list(labels.values())))
     chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=HEIGHT_PX)
-    if len(conditions) < 2:
+    if not several:
         return chart
     ends = {mean.condition: mean.value for mean in ordered_means if mean.model == models[0]}
     legend = choice.legend(conditions, "condition", ends)
@@ -109,6 +100,22 @@ def regions(
         for key in legend["legend"]["keys"]:
             key["dash"] = [1, 0]
     return chart.add_params(choice.param).properties(usermeta=legend)
+
+
+def _lines_and_dots(base: altair.Chart, y: altair.Y, conditions: list[str], models: list[str]) -> list[altair.Chart]:
+    """One layer of lines, then one of dots for each model."""
+    alt = vega.altair()
+    line, shape = base.mark_line(style="trend").encode(y=y), alt.Shape("condition:N", **vega.shape_scale(conditions))
+    dots = base.mark_point(style="dot").encode(y=y, shape=shape)
+    if len(models) > 1:
+        dashes = alt.Scale(domain=models, range=[[1, 0], [5, 4]])
+        line = line.encode(detail="condition:N", strokeDash=alt.StrokeDash("model:N", title=None, scale=dashes))
+        hollow = base.mark_point(filled=False, strokeWidth=1.8, size=70, opacity=1).encode(y=y, shape=shape)
+        is_first_model = f"datum.model == {json.dumps(models[0])}"
+        return [line, dots.transform_filter(is_first_model), hollow.transform_filter(f"!({is_first_model})")]
+    if len(conditions) > 1:
+        line = line.encode(strokeDash=alt.StrokeDash("condition:N", **vega.dash_scale(conditions)))
+    return [line, dots]
 
 
 def _ground(data: altair.Data, labels: list[str]) -> Any:
