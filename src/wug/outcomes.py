@@ -209,6 +209,8 @@ class Result:
     """The metrics in the order of the suite; inferred from the values if it declares none."""
     measurable: bool = True
     """Whether its proportions say anything about the model; False if no item distinguishes anything."""
+    failure: str = ""
+    """The error that ended it, if its status is `failed`; also among the warnings."""
 
     def __post_init__(self) -> None:
         signature: Any = self.signature

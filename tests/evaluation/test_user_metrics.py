@@ -100,6 +100,7 @@ def test_an_error_in_a_function_names_the_metric_and_the_item() -> None:
     [result] = wug.run(wug.read_suite(PAIRS), first_letter, metrics=[wrong])
     assert result.status == "failed"
     assert "failed: metric wrong, item 1: KeyError: 'no_such'" in result.warnings
+    assert result.failure == "metric wrong, item 1: KeyError: 'no_such'"
 
 
 def test_text_is_not_a_value_and_infinity_is_none() -> None:

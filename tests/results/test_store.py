@@ -57,6 +57,13 @@ def test_a_result_that_measures_nothing_comes_back_as_such(store: Store) -> None
     assert [summary.measurable for summary in store.reader.overview([number])] == [True, False]
 
 
+def test_the_error_that_ended_a_suite_comes_back(store: Store) -> None:
+    number = store.begin("key", "causal/x@1", "wug run x")
+    store.add(number, replace(RESULT, status="failed", failure="line 3: no verb"))
+    assert [result.failure for result in store.results(number)] == ["line 3: no verb"]
+    assert [summary.failure for summary in store.reader.overview([number])] == ["line 3: no verb"]
+
+
 def test_a_complete_run_is_never_written_over(store: Store) -> None:
     first = store.begin("key", "m", "c")
     store.finish(first, "complete")

@@ -125,9 +125,10 @@ def _judge(
 ) -> Result:
     """The result of one suite; an error in it makes a failed result and does not end the run."""
     status: Status = "complete"
+    failure = ""
 
     def rows() -> Iterator[SuiteOutput]:
-        nonlocal status
+        nonlocal status, failure
         model.pop_warnings()  # drop those of an earlier suite that failed
         judged, noise = task.suite.run(model), model.noise
         try:
@@ -137,12 +138,12 @@ def _judge(
         except WugError as error:
             if model.handle.failed:  # every other suite would fail too
                 raise
-            yield Notice(f"failed: {error}")
-            status = "failed"
+            status, failure = "failed", str(error)
+            yield Notice(f"failed: {failure}")
         yield from model.pop_warnings()
 
     result = build_result(task.suite, model.id, task.signature, rows(), interval, keep)
-    return replace(result, status=status)
+    return replace(result, status=status, failure=failure)
 
 
 def _counting_near_ties(

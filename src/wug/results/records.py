@@ -96,6 +96,11 @@ class Summary:
         return _parse_summary(self.text).measurable
 
     @property
+    def failure(self) -> str:
+        """The error that ended it, if it failed."""
+        return _parse_summary(self.text).failure
+
+    @property
     def error(self) -> str:
         """Why its row cannot be read; empty if it can."""
         return _parse_summary(self.text).error
@@ -133,6 +138,7 @@ def result_of_row(row: sqlite3.Row, model: str, outcomes: Sequence[Outcome] = ()
             meta=json.loads(row["meta"]),
             metrics=tuple(Metric(**fields) for fields in json.loads(row["metrics"])),
             measurable=_parse_summary(row["summary"]).measurable,
+            failure=_parse_summary(row["summary"]).failure,
         )
     except (ValueError, TypeError, RecursionError) as error:
         raise damaged(row, str(error)) from None
@@ -227,6 +233,7 @@ class _Parsed:
     phenomena: Mapping[str, Estimate] = field(default_factory=dict)
     error: str = ""
     measurable: bool = True
+    failure: str = ""
 
 
 @functools.lru_cache(maxsize=MAX_CACHED_SUMMARIES)
@@ -241,7 +248,7 @@ def _parse_summary(text: str) -> _Parsed:
         parts = {fields["group"]: Estimate(**fields) for fields in fields_of_result.get("phenomena") or ()}
         headline = next((one.name for one in metrics if one.headline), overall[0].metric if overall else "")
         own = [(phenomenon, one) for one in overall if phenomenon and one.metric == headline]
-        measurable = fields_of_result.get("measurable") is not False
-        return _Parsed(overall, metrics, phenomenon, dict(own) or parts, measurable=measurable)
+        measurable, failure = fields_of_result.get("measurable") is not False, str(fields_of_result.get("failure", ""))
+        return _Parsed(overall, metrics, phenomenon, dict(own) or parts, measurable=measurable, failure=failure)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return _Parsed(error=f"its row is damaged ({error})")

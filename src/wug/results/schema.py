@@ -83,7 +83,7 @@ def create_tables(db: sqlite3.Connection) -> None:
 
 
 def summary_of(result: Result) -> str:
-    """What an overview shows of a result, as JSON; `measurable` only if it is not."""
+    """What an overview shows of a result, as JSON; `measurable` and `failure` only if they have no default value."""
     whole = result.overall
     named = {name for one in whole for name in (one.metric, one.metric.partition(":")[0])}
     metrics = [
@@ -94,10 +94,9 @@ def summary_of(result: Result) -> str:
     phenomena = [asdict(estimate) for estimate in phenomenon_scores(result)]
     phenomenon = phenomenon_of(result.meta)
     estimates = list(map(asdict, whole))
+    summary = {"estimates": estimates, "metrics": metrics, "phenomenon": phenomenon, "phenomena": phenomena}
     measurable = {} if result.measurable else {"measurable": False}
-    return dump(
-        {"estimates": estimates, "metrics": metrics, "phenomenon": phenomenon, "phenomena": phenomena, **measurable}
-    )
+    return dump({**summary, **measurable, **({"failure": result.failure} if result.failure else {})})
 
 
 def phenomenon_scores(result: Result) -> list[Estimate]:

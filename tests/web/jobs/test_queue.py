@@ -334,6 +334,7 @@ def test_a_suite_that_fails_while_it_is_judged_says_why(jobs: JobQueue, tmp_path
     job = ended(jobs.start("words", work))
     assert job.stage == "failed"
     assert "division by zero" in str(job.error)
+    assert not str(job.error).startswith("failed")
     assert [run.status for run in RunReader(tmp_path / "store").runs()] == ["failed"]
 
 

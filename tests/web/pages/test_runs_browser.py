@@ -274,9 +274,7 @@ def test_a_failed_run_shows_the_message_that_it_gave(served: Served, page: Any) 
 def test_a_suite_that_failed_says_why_on_the_page_of_its_run(served: Served, page: Any) -> None:
     from dataclasses import replace
 
-    made = replace(
-        sample_results.pairs(items=8), status="failed", warnings=("2 of 8 are odd", "failed: line 3 has no verb")
-    )
+    made = replace(sample_results.pairs(items=8), status="failed", failure="line 3 has no verb")
     sample_results.keep(served.site.store, made, status="failed")
     page.goto("/run/1")
     assert "reflexives: line 3 has no verb" in page.locator(".notice.bad").inner_text()

@@ -84,9 +84,9 @@ def _run_suites(
 ) -> int:
     request = RunRequest(suites=suites, models=[model], store=store, cache=cache, command=command, origin="editor")
     (run,) = execute(request, lambda event: report(*event.requests)).recorded.values()
-    failures = [result for result in run.results if result.status == "failed"]
-    if failures:
-        raise ModelError(failures[0].warnings[-1].removeprefix("failed: "))
+    for result in run.results:
+        if result.status == "failed":
+            raise ModelError(result.failure)
     assert run.number is not None
     return run.number
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,8 +29,6 @@ from wug.web.result_view import summary_headline
 from wug.web.run_listing import run_entry
 from wug.web.site import Site, site_of
 
-FAILURE_PREFIX = "failed: "
-"""Beginning of the warning that says why a suite failed."""
 MAX_GROUPS, MAX_GROUP_FIELDS = 24, 2
 """Groups per field and fields per result in the tables by group; others have a chart on the result's page."""
 MAX_CHART_SUITES = 100
@@ -61,7 +59,7 @@ def _run(request: Request) -> Response:
             results=results,
             figure=_run_figure(site, run.id, results),
             details=details,
-            failed=_failed_suites(summaries, details),
+            failed=[(s.id, s.suite, s.failure) for s in summaries if s.status == "failed" and not s.error],
             editing="edit" in request.query_params,
             state=state,
             going=is_running,
@@ -172,16 +170,6 @@ def _point(summary: Summary, row: FormattedEstimate) -> charts.Point:
 def _summaries(request: Request) -> list[Summary]:
     reader = site_of(request).reader
     return reader.overview([reader.run(request.path_params["run"]).id])
-
-
-def _failed_suites(summaries: Sequence[Summary], heads: Mapping[int, Mapping[str, Any]]) -> list[tuple[int, str, str]]:
-    """Result, suite and reason of each suite that failed."""
-    failures = []
-    for summary in summaries:
-        if summary.status == "failed" and not summary.error:
-            reasons = [text for text in heads[summary.id]["warnings"] if text.startswith(FAILURE_PREFIX)]
-            failures.append((summary.id, summary.suite, "".join(reasons[-1:]).removeprefix(FAILURE_PREFIX)))
-    return failures
 
 
 def _result(site: Site, id: int) -> Result:
