@@ -370,7 +370,7 @@ def _label(label: str, use: str, request: ReadingRequest) -> str:
 
 def _result(suite: ReadingSuite, target: PredictorSet, fits: Sequence[MeasureFit]) -> Result:
     row_counts = ",".join(str(len(fit.rows)) for fit in fits)
-    dropped_rows = "; ".join(filter(None, (dropped_text(suite.prepared, fit).partition("removed ")[2] for fit in fits)))
+    dropped_rows = "; ".join(filter(None, (dropped_text(suite.prepared, fit) for fit in fits)))
     options = {
         **suite.options,
         "predictors": written(target.terms),

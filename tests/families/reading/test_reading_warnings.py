@@ -88,7 +88,9 @@ def test_excluded_zeros_are_counted_moved_with_the_measure_and_have_no_logarithm
     rows = stories()
     for place in (65, 130, 131):
         rows[place]["rt"] = 0.0
-    assert "717 rows used; removed 3 by exclude zero" in warned(rows, **KEYS, exclude="zero")
+    (result,) = analysed(rows, **KEYS, exclude="zero").results
+    assert "rt: 717 rows used; removed 3 by exclude zero" in result.warnings
+    assert result.signature.get("dropped") == "3 by exclude zero"
     by_condition = analysed(rows, **KEYS, transform="log", where=["rt > 0"])
     excluded = analysed(rows, **KEYS, transform="log", exclude="zero")
     assert value(excluded) == value(by_condition)

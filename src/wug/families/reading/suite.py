@@ -116,7 +116,9 @@ def result_rows(prepared: PreparedTable, predictors: PredictorSet, fits: Sequenc
             yield Estimate("perplexity", "all", float(2 ** surprisals[rows].mean()), len(rows))
     notices = [*prepared.warnings, *predictors.warnings]
     notices += [warning for fit in fits for warning in fit.warnings]
-    notices += [text for fit in fits if (text := dropped_text(prepared, fit))]
+    for fit in fits:
+        if dropped := dropped_text(prepared, fit):
+            notices.append(f"{fit.measure}: {len(fit.rows):,} rows used; removed {dropped}")
     yield from (Notice(text) for text in dict.fromkeys(notices))
 
 
@@ -142,13 +144,13 @@ def estimates(fit: MeasureFit, *, only: bool) -> Iterator[Estimate]:
 
 
 def dropped_text(prepared: PreparedTable, fit: MeasureFit) -> str:
-    """Rows used and dropped, by reason; empty if none were dropped."""
+    """The rows dropped, by reason; empty if none were dropped."""
     removed = {**prepared.removed, "exclude zero": fit.zeros}
     reasons = [f"{count:,} by {kind}" for kind, count in removed.items() if count]
     if fit.missing:
         lacking = ", ".join(f"{name} {count:,}" for name, count in fit.dropped.items())
         reasons.append(f"{fit.missing:,} without a value ({lacking})")
-    return f"{fit.measure}: {len(fit.rows):,} rows used; removed {', '.join(reasons)}" if reasons else ""
+    return ", ".join(reasons)
 
 
 @dataclass(frozen=True, slots=True)
