@@ -77,12 +77,12 @@ def best_first(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
     return sorted(rows, key=lambda row: -row.value)
 
 
-def interval_note(result: Result, metric: str) -> str:
+def interval_note(result: Result, metric: str, opening: str = "Dots with") -> str:
     """A sentence about the intervals of a metric."""
     if _over_runs(result, metric):
         return "Means, with one standard deviation either side."
     has_intervals = any(e.low is not None for e in result.estimates if e.metric == metric)
-    return "Dots with 95% intervals." if has_intervals else ""
+    return f"{opening} 95% intervals." if has_intervals else ""
 
 
 def point(
@@ -203,13 +203,12 @@ def curves(
 
     The title ends with the label of the axis, without its brackets.
     """
-    note = interval_note(result, next(iter(series)))
-    bands = note.replace("Dots with 95% intervals", "With 95% intervals")
+    note = interval_note(result, next(iter(series)), "With")
     fields = {metric: by_field(result, metric) for metric in series}
     for field, x in axes.items():
         points = [p for metric, name in series.items() for p in curve_points(fields[metric].get(field, ()), name)]
         if len({p.x for p in points}) > 1:
-            yield curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=bands, x=x, value=what)
+            yield curve(f"by-{field}", f"{title} {x.partition(' (')[0]}", points, note=note, x=x, value=what)
 
 
 def estimate_figure(
