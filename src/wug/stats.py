@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from wug.arrays import Floats as Floats
-from wug.arrays import Indices
+from wug.arrays import Floats, Indices
 from wug.distributions import MAX_UNITS, MIN_UNITS, beta_quantile, bootstrap_t, t_quantile
 from wug.identity import OVERALL, Group
 from wug.outcomes import PROPORTION_METHODS, Derivation, Estimate, Interval, Metric, Outcome, Unit

@@ -10,8 +10,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wug.arrays import Floats
 from wug.outcomes import Estimate
-from wug.stats import Floats, estimate, ratio_interval
+from wug.stats import estimate, ratio_interval
 
 Groups: TypeAlias = Mapping[str, NDArray[np.intp]]
 """The lines of each group, `all` first."""
