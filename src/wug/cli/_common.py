@@ -242,7 +242,7 @@ def deliver_new(results: Sequence[Result], options: ResultOptions, hint: str | N
     try:
         break_down(results, options.by)
     except WugError as error:
-        printing.tell(f"warning: --by: {error}")
+        printing.tell(f"--by: {error}", "warning")
         options = replace(options, by=())
     deliver(results, options, hint)
 
@@ -347,10 +347,10 @@ def quiet() -> bool:
     return bool(verbosity and verbosity.quiet)
 
 
-def say(text: str) -> None:
+def say(text: str, level: printing.Level = "info") -> None:
     """Print a line on stderr, unless the user gave --quiet."""
     if not quiet():
-        printing.tell(text)
+        printing.tell(text, level)
 
 
 @contextmanager

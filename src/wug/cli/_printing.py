@@ -9,13 +9,15 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
 from wug.formatting import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+Level: TypeAlias = Literal["info", "warning", "error", "failed"]
+"""The level of a line on stderr; `failed` is an error that does not end the command."""
 ESCAPES = "wug-escapes"
 """How streams treat characters that they cannot encode."""
 
@@ -41,16 +43,13 @@ def emit(text: str, *, end: str = "\n") -> None:
     _write(sys.stdout, (escape_controls(text) if sys.stdout.isatty() else text) + end)
 
 
-def tell(text: str, **fields: object) -> None:
-    """Print a line on stderr; as JSON, with further fields."""
-    if not in_json():
-        _write(sys.stderr, escape_controls(text) + "\n")
-        return
-    level, colon, message = text.partition(": ")
-    if not colon or level not in ("error", "warning", "failed"):
-        level, message = "info", text
-    record = {"level": level.replace("failed", "error"), "message": message, **fields}
-    _write(sys.stderr, json.dumps(record, ensure_ascii=True) + "\n")
+def tell(message: str, level: Level = "info", **fields: object) -> None:
+    """Print a line on stderr, after its level unless that is `info`; as JSON, with further fields."""
+    if in_json():
+        record = {"level": "error" if level == "failed" else level, "message": message, **fields}
+        _write(sys.stderr, json.dumps(record, ensure_ascii=True) + "\n")
+    else:
+        _write(sys.stderr, escape_controls(message if level == "info" else f"{level}: {message}") + "\n")
 
 
 def in_json() -> bool:

@@ -59,7 +59,7 @@ def deliver(plan: Plan, report: RunReport, options: common.ResultOptions) -> Non
     elif report.results:
         common.deliver_new(report.results, options, _hint(plan, report))
     for failure in report.failures:
-        printing.tell(f"failed: {failure.model}: {failure.message}")
+        printing.tell(f"{failure.model}: {failure.message}", "failed")
     if report.failures:
         printing.tell(f"{len(report.failures)} of {len(plan.tasks)} models failed; the same command tries them again")
 

@@ -191,7 +191,7 @@ def croissant(name: str, output: Path | None) -> None:
 
     document, warnings = describe(name)
     for warning in warnings:
-        common.say(f"warning: {warning}")
+        common.say(warning, "warning")
     common.deliver_text(json.dumps(document, ensure_ascii=False, indent=1), output)
 
 

@@ -55,7 +55,7 @@ def command(
         try:
             show_sweep(store, f"sweep:{sweep}", form, by=by)
         except (InputError, UnknownName) as error:  # the runs are stored
-            printing.tell(f"warning: --by: {error}")
+            printing.tell(f"--by: {error}", "warning")
         by_field = common.suggested_command("show", f"sweep:{sweep}", "--by", "FIELD")
         common.say(f"{len(imports)} runs saved · {by_field} · {common.suggested_command('view')}")
         return

@@ -171,7 +171,7 @@ def main() -> NoReturn:
             raise
         if isinstance(error, OSError):
             printing.silence_stdout()  # it may be what cannot be written
-        _end(f"error: {_explain(error)}", 1)
+        _end(_explain(error), 1, "error")
 
 
 SYNONYMS = {"batch_size": "batch"}
@@ -211,7 +211,7 @@ def _explain(error: Exception) -> str:
 
 def _refuse(error: click.ClickException) -> NoReturn:
     if printing.in_json():
-        printing.tell(f"error: {error.format_message()}")
+        printing.tell(error.format_message(), "error")
     else:
         stream = io.StringIO()
         error.show(stream)
@@ -219,7 +219,7 @@ def _refuse(error: click.ClickException) -> NoReturn:
     sys.exit(error.exit_code)
 
 
-def _end(message: str, code: int) -> NoReturn:
+def _end(message: str, code: int, level: printing.Level = "info") -> NoReturn:
     with contextlib.suppress(OSError):  # stderr is closed
-        printing.tell(message)
+        printing.tell(message, level)
     sys.exit(code)

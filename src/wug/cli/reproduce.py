@@ -79,12 +79,14 @@ def command(recipe: str | None, **options: Any) -> None:
     failures = []
     if not options["so_far"]:
         with _runner(options["executor"], options["jobs"], device) as runner:
-            failures = run_steps(plan, runner=runner, tell=common.say)
+            failures = run_steps(
+                plan, runner=runner, tell=common.say, fail=lambda step: common.say(f"{step.kind} {step.name}", "failed")
+            )
     _deliver(plan, form, output, remark=MINIATURE if small else "")
     if failures:
         for failure in failures:
             if failure.step.kind != "data":
-                common.say(f"failed: {failure.step.kind} {failure.step.name}: {failure.reason}")
+                common.say(f"{failure.step.kind} {failure.step.name}: {failure.reason}", "failed")
         if plan.absent:
             common.say(missing_data_message(plan.absent))
         raise SystemExit(1)

@@ -84,9 +84,6 @@ def locked(path: Path) -> Iterator[tuple[int, ...]]:
         yield (lock.fileno(),)
 
 
-Tell = Callable[[str], None]
-
-
 @dataclass(frozen=True, slots=True)
 class FailedStep:
     """A step that failed, and why."""
@@ -95,10 +92,16 @@ class FailedStep:
     reason: str
 
 
-def run_steps(plan: ReproductionPlan, *, runner: LocalRunner | RayRunner, tell: Tell) -> list[FailedStep]:
+def run_steps(
+    plan: ReproductionPlan,
+    *,
+    runner: LocalRunner | RayRunner,
+    tell: Callable[[str], None],
+    fail: Callable[[PlanStep], None],
+) -> list[FailedStep]:
     """Run all steps that are not done, and return those that failed.
 
-    Steps that need a failed one are skipped.
+    Steps that need a failed one are skipped. `tell` gets a line for each step that begins, `fail` each that fails.
     """
     for step in plan.steps:
         _require_same(plan.folder, step)
@@ -119,7 +122,7 @@ def run_steps(plan: ReproductionPlan, *, runner: LocalRunner | RayRunner, tell: 
                     step, reason = running.pop(future), future.result()
                     if reason:
                         failures.append(FailedStep(step, reason))
-                        tell(f"failed: {step.kind} {step.name}")
+                        fail(step)
         except BaseException:
             runner.stop()
             raise

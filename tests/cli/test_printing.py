@@ -1,0 +1,41 @@
+"""Lines on stderr: their level is said by the caller, whatever the text."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from wug.cli import _printing as printing
+
+
+@pytest.fixture
+def json_lines() -> Iterator[None]:
+    handler = logging.StreamHandler()
+    handler.setFormatter(printing.JsonFormatter())
+    logging.getLogger("wug").addHandler(handler)
+    yield
+    logging.getLogger("wug").removeHandler(handler)
+
+
+def test_a_level_comes_before_the_text_unless_it_is_info(capsys: pytest.CaptureFixture[str]) -> None:
+    printing.tell("wrote a.csv")
+    printing.tell("--by: no field 'x'", "warning")
+    printing.tell("causal:x: no such model", "failed")
+    assert capsys.readouterr().err.splitlines() == [
+        "wrote a.csv",
+        "warning: --by: no field 'x'",
+        "failed: causal:x: no such model",
+    ]
+
+
+@pytest.mark.usefixtures("json_lines")
+def test_a_json_line_has_the_level_and_a_failure_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    printing.tell("warning: is the name of a suite", done=1)
+    printing.tell("causal:x: no such model", "failed")
+    assert [json.loads(line) for line in capsys.readouterr().err.splitlines()] == [
+        {"level": "info", "message": "warning: is the name of a suite", "done": 1},
+        {"level": "error", "message": "causal:x: no such model"},
+    ]
