@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,43 @@ EXAMPLE_CHARACTERS = 80
 Requests = Sequence[Request] | Sequence[str | Source]
 Progress = Callable[[int, int], None]
 """Called with the number of requests done and the number known so far."""
+
+
+@dataclass(slots=True)
+class _PreparedRequests:
+    """Requests that were counted before a run, with their keys; suites mostly send them in this order."""
+
+    requests: Requests | None = None
+    keys: bytes = b""
+    missing: Indices | None = None
+    """The positions of those without an output, until they are computed."""
+    all_cached: bool = False
+    """Whether all had an output when they were counted."""
+    sent: int = 0
+    """The number of requests that suites have sent since."""
+
+    @property
+    def all_sent(self) -> bool:
+        """Whether suites have sent all of them; False if there are none."""
+        return self.requests is not None and self.sent >= len(self.requests)
+
+    def clear(self) -> None:
+        """Free the memory of the requests and keys."""
+        self.requests, self.keys = None, b""
+
+    def next_keys(self, requests: Requests) -> bytes:
+        """The keys of requests that are the next of these; empty if they are others."""
+        next_texts = slice(self.sent, self.sent + len(requests))
+        if not isinstance(self.requests, Texts) or not isinstance(requests, Texts):
+            return b""
+        if self.requests.texts[next_texts] != requests.texts:
+            return b""
+        return self.keys[KEY_BYTES * next_texts.start : KEY_BYTES * next_texts.stop]
+
+    def pop_missing(self, requests: Requests) -> Indices | None:
+        """The positions without an output, the first time that they are needed; None if they are not known."""
+        missing, self.missing = self.missing, None
+        return missing if requests is self.requests else None
 
 
 class CachedModel:
@@ -59,13 +97,7 @@ class CachedModel:
         self._progress = progress or (lambda done, total: None)
         self._key = cache_key(handle.returns, handle.id, handle.options, handle.given)
         self._codec: Any = ScoreCodec() if handle.returns == "scores" else TextCodec(bounded=handle.bounded)
-        self._complete = False
-        self._prepared: tuple[Requests | None, bytes] = (None, b"")
-        """The last prepared requests, and their keys."""
-        self._missing: Indices | None = None
-        """The positions of those without an output, until they are computed."""
-        self._next = 0
-        """The position of the prepared request that a suite sends next."""
+        self._prepared = _PreparedRequests()
         self._outputs = 0
         self._warnings: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
@@ -120,18 +152,14 @@ class CachedModel:
         keys = self._codec.keys(requests)
         missing, distinct = self._cache.missing(self._key, keys)
         self.total, self.done = self.total + distinct, self.done + distinct - len(missing)
-        self._prepared = (requests, keys)
-        self._missing = missing
-        self._next = 0
-        self._complete = not len(missing)
-        if not self._complete:
+        self._prepared = _PreparedRequests(requests, keys, missing, all_cached=not len(missing))
+        if len(missing):
             _ = self.handle.model
 
     def prefetch(self, requests: Requests) -> None:
         """Compute the outputs of requests that `prepare` counted, before a suite sends them."""
-        if not self._complete:
-            missing, self._missing = self._missing, None
-            self._compute(requests, self._keys(requests), missing if self._prepared[0] is requests else None)
+        if not self._prepared.all_cached:
+            self._compute(requests, self._keys(requests), self._prepared.pop_missing(requests))
         self._progress(self.done, self.total)
 
     def pop_warnings(self) -> list[Notice]:
@@ -148,25 +176,20 @@ class CachedModel:
 
     def _from_cache(self, requests: Any) -> Any:
         keys = self._keys(requests)
-        self._next += len(requests)
+        self._prepared.sent += len(requests)
         while None in (values := self._cache.read(self._key, keys)):
             missing, _ = self._cache.missing(self._key, keys)  # not requested before, or damaged
             self.total += len(missing)
             self._compute(requests, keys, missing)
-        if self._prepared[0] is not None and self._next >= len(self._prepared[0]):  # the last of them
-            self._prepared = (None, b"")
+        if self._prepared.all_sent:
+            self._prepared.clear()
             self._cache.release(self._key)
         self._progress(self.done, self.total)
         return self._codec.decode(requests, values)
 
     def _keys(self, requests: Requests) -> bytes:
-        """The keys of requests; suites mostly send what was prepared, in its order, and these keys are known."""
-        known, keys = self._prepared
-        first, last = self._next, self._next + len(requests)
-        if isinstance(known, Texts) and isinstance(requests, Texts) and known.texts[first:last] == requests.texts:
-            return keys[KEY_BYTES * first : KEY_BYTES * last]
-        found: bytes = self._codec.keys(requests)
-        return found
+        keys: bytes = self._prepared.next_keys(requests) or self._codec.keys(requests)
+        return keys
 
     def _compute(self, requests: Any, keys: bytes, missing: Indices | None) -> None:
         """Compute missing outputs, and store each chunk before the next is computed."""
