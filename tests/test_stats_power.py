@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wug.stats_paired import fewest, mcnemar, mcnemar_power, mean_width, paired_power, share_width, t_test
+from wug.stats_paired import mcnemar, mcnemar_power, mean_width, min_items, paired_power, share_width, t_test
 
 SIMULATED = 3000
 
@@ -19,16 +19,16 @@ def test_widths_are_those_of_the_intervals() -> None:
 
 @pytest.mark.parametrize("wanted", [2, 3, 7, 8, 9, 1000])
 def test_the_fewest_items_are_found(wanted: int) -> None:
-    assert fewest(lambda items: items >= wanted) == wanted
+    assert min_items(lambda items: items >= wanted) == wanted
 
 
 def test_what_no_number_is_enough_for_has_none() -> None:
-    assert fewest(lambda items: False) is None
+    assert min_items(lambda items: False) is None
 
 
 @pytest.mark.parametrize(("difference", "discordant"), [(0.1, 0.3), (0.2, 0.25), (-0.05, 0.12)])
 def test_mcnemars_test_finds_the_difference_as_often_as_computed(difference: float, discordant: float) -> None:
-    items = fewest(lambda n: mcnemar_power(difference, discordant, n) >= 0.8)
+    items = min_items(lambda n: mcnemar_power(difference, discordant, n) >= 0.8)
     assert items is not None
     better, worse = (discordant + difference) / 2, (discordant - difference) / 2
     draws = np.random.default_rng(1).multinomial(items, [better, worse, 1 - better - worse], SIMULATED)
@@ -38,7 +38,7 @@ def test_mcnemars_test_finds_the_difference_as_often_as_computed(difference: flo
 
 @pytest.mark.parametrize(("difference", "deviation"), [(1.0, 2.0), (0.5, 3.0), (-2.0, 2.5)])
 def test_a_paired_t_test_finds_the_difference_as_often_as_computed(difference: float, deviation: float) -> None:
-    items = fewest(lambda n: paired_power(difference, deviation, n) >= 0.8)
+    items = min_items(lambda n: paired_power(difference, deviation, n) >= 0.8)
     assert items is not None
     draws = np.random.default_rng(2).normal(difference, deviation, (SIMULATED, items))
     tests = [t_test(row, np.ones(items)) for row in draws]

@@ -80,7 +80,7 @@ def align(
     return [(0, 0)] * first + inner + [(len(text), len(text))] * (len(tokens) - last)
 
 
-def left_out(text: str, places: Sequence[tuple[int, int]]) -> list[int]:
+def uncovered_characters(text: str, places: Sequence[tuple[int, int]]) -> list[int]:
     """The visible characters of `text` in no token; combining accents belong to their letter."""
     covered = {position for start, end in places for position in range(start, end)}
     return [
@@ -125,7 +125,7 @@ def _place(
     for index, token in enumerate(tokens):
         step: dict[int, tuple[int, int, int]] = {}
         for before, cost in costs.items():
-            for start, end, more in _moves(folded.letters, before, token, unknown):
+            for start, end, more in _token_spans(folded.letters, before, token, unknown):
                 if cost + more < step.get(end, (_FAR, 0, 0))[0]:
                     step[end] = (cost + more, before, start)
         if not step:
@@ -148,7 +148,7 @@ def _place(
 
 def _is_cut_off(text: str, places: Sequence[tuple[int, int]]) -> bool:
     """Whether punctuation is left out only at the end, as if the last token was lost."""
-    missing = left_out(text, places)
+    missing = uncovered_characters(text, places)
     return bool(missing) and missing[0] >= max((end for _, end in places), default=0)
 
 
@@ -166,14 +166,14 @@ def _traced(folded: _Folded, steps: list[dict[int, tuple[int, int, int]]], end: 
     return places
 
 
-def _moves(letters: str, before: int, token: str, unknown: Collection[str]) -> Iterator[tuple[int, int, int]]:
+def _token_spans(letters: str, before: int, token: str, unknown: Collection[str]) -> Iterator[tuple[int, int, int]]:
     """Every (start, end, cost) of a token after the character `before`."""
     forms = _forms(token)
     start, cost = first_visible(letters, before), 0
     while True:
         if is_unknown(token, unknown):
             for end, more in _unknown_ends(letters, start):
-                yield start, end, cost + more + _cut(letters, start)
+                yield start, end, cost + more + _boundary_cost(letters, start)
         for rank, form in enumerate(forms):
             matched = _match(letters, start, form)
             if matched is not None:
@@ -187,10 +187,10 @@ def _unknown_ends(letters: str, start: int) -> Iterator[tuple[int, int]]:
     end = start
     while end < len(letters) and not letters[end].isspace():
         end += 1
-        yield end, _cut(letters, end)
+        yield end, _boundary_cost(letters, end)
 
 
-def _cut(letters: str, position: int) -> int:
+def _boundary_cost(letters: str, position: int) -> int:
     """The cost of an unknown word's boundary: none at a space, little at punctuation, more inside a word."""
     if position == 0 or position >= len(letters) or letters[position].isspace() or letters[position - 1].isspace():
         return 0

@@ -59,11 +59,11 @@ class Option:
 
     def _value(self, text: str, whole: str) -> Any:
         value = _READERS.get(self.type, _word)(text, self)
-        if value is _INVALID or (isinstance(value, int | float) and not self._within(value)):
+        if value is _INVALID or (isinstance(value, int | float) and not self._is_in_range(value)):
             raise self._refusal(whole)
         return value
 
-    def _within(self, value: float) -> bool:
+    def _is_in_range(self, value: float) -> bool:
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
     def _refusal(self, text: str) -> InputError:
@@ -134,12 +134,12 @@ def _escaped(text: str) -> str:
 _INVALID = object()
 
 
-def _yes(text: str, option: Option) -> Any:
+def _read_bool(text: str, option: Option) -> Any:
     word = text.lower()
     return word in YES if word in (*YES, *NO) else _INVALID
 
 
-def _whole(text: str, option: Option) -> Any:
+def _read_int(text: str, option: Option) -> Any:
     return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip()) else _INVALID
 
 
@@ -165,8 +165,8 @@ def _word(text: str, option: Option) -> Any:
 
 
 _READERS: dict[Kind, Callable[[str, Option], Any]] = {
-    bool: _yes,
-    int: _whole,
+    bool: _read_bool,
+    int: _read_int,
     float: _number,
     str: lambda text, option: text,
     Path: _path,

@@ -270,7 +270,7 @@ def paired_power(difference: float, deviation: float, items: int) -> float:
     return _normal.cdf(abs(difference) * math.sqrt(items) / deviation - t_quantile(items - 1, 1 - ALPHA / 2))
 
 
-def fewest(enough: Callable[[int], bool], least: int = 2) -> int | None:
+def min_items(enough: Callable[[int], bool], least: int = 2) -> int | None:
     """The smallest number of items that is enough; None if `MAX_ITEMS` are not."""
     high = least
     while not enough(high):

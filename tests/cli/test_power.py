@@ -14,7 +14,7 @@ from command_line import wug
 from wug.outcomes import Outcome
 from wug.results.store import Store
 from wug.results.sweeps import PlannedModel, plan_text
-from wug.stats_paired import fewest, mcnemar_power, share_width
+from wug.stats_paired import mcnemar_power, min_items, share_width
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_one_run_needs_items_for_a_width(store: Path) -> None:
     said = wug("power", "1", "--width", "0.2", "--store", store, "--format", "json")
     [row] = json.loads(said.out)
     assert (row["value"], row["n"], row["wanted_width"]) == (0.6, 20, 0.2)
-    assert row["items_needed"] == fewest(lambda n: share_width(0.6, n) <= 0.2)
+    assert row["items_needed"] == min_items(lambda n: share_width(0.6, n) <= 0.2)
 
 
 def test_two_runs_need_items_for_their_difference(store: Path, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_two_runs_need_items_for_their_difference(store: Path, tmp_path: Path) -
     # 6 of 20 items differ, all in favour of the second.
     assert row["difference"] == pytest.approx(0.3)
     assert row["power_now"] == pytest.approx(mcnemar_power(0.3, 0.3, 20))
-    assert row["items_needed"] == fewest(lambda n: mcnemar_power(0.3, 0.3, n) >= 0.8)
+    assert row["items_needed"] == min_items(lambda n: mcnemar_power(0.3, 0.3, n) >= 0.8)
     assert "power" in chart.read_text(encoding="utf-8")
     smaller = json.loads(wug("power", "1", "2", "--difference", "0.1", "--store", store, "--format", "json").out)
     assert smaller[0]["items_needed"] > row["items_needed"]

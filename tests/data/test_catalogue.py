@@ -79,7 +79,7 @@ def test_no_set_is_called_like_a_built_in_suite_or_like_those_of_a_family() -> N
     assert families == {"choices", "cogs", "morphology", "pairs", "pcfgset", "syntaxgym"}
     builtin = {*builtin_suites(), *(f"{BUILTIN_PREFIX}{family}" for family in families), "pairs"}
     assert not set(data.names()) & builtin
-    assert not {name for name in builtin if data.knows(name)}
+    assert not {name for name in builtin if data.is_known(name)}
 
 
 @pytest.mark.parametrize("chosen", SETS, ids=by_name)
@@ -127,13 +127,13 @@ def test_files_that_fill_a_folder_are_found_by_the_folder(name: str, places: lis
 
 
 def test_a_run_of_a_whole_set_takes_its_test_material() -> None:
-    assert data.find("turblimp").for_a_run().paths == ["base"]
-    assert data.find("recogs").for_a_run().paths == ["recogs_v2"]
-    assert [file.name for file in data.find("cogs").for_a_run().without_training().files] == [
+    assert data.find("turblimp").for_run().paths == ["base"]
+    assert data.find("recogs").for_run().paths == ["recogs_v2"]
+    assert [file.name for file in data.find("cogs").for_run().without_training().files] == [
         *("dev.tsv", "gen.tsv", "gen_cases_to_paper_sections.json", "test.tsv")
     ]
     assert [file.name for file in data.find("cogs/train").without_training().files] == ["train.tsv"]
-    assert [file.name for file in data.find("jblimp").for_a_run().files] == ["validated/validated_minimal_pairs.jsonl"]
+    assert [file.name for file in data.find("jblimp").for_run().files] == ["validated/validated_minimal_pairs.jsonl"]
 
 
 def test_an_unknown_name_comes_with_the_nearest() -> None:

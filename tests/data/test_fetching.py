@@ -191,12 +191,12 @@ def test_what_is_not_here_is_told_of_in_three_lines_with_the_command(made_up: No
 
 
 def test_a_run_takes_the_test_material_and_needs_no_more(mirror: Mirror) -> None:
-    assert data.for_a_run("no/set") is None
+    assert data.run_locations("no/set") is None
     with pytest.raises(NotFetched):
-        data.for_a_run("wugs")
+        data.run_locations("wugs")
     for name in ("wugs/agreement", "wugs/binding"):
         data.get(name)
-    found = data.for_a_run("wugs")
+    found = data.run_locations("wugs")
     assert found is not None
     assert [(place.path, place.name, place.family) for place in found] == [
         (folder_of(data.find("wugs").set), "wugs", "pairs")
@@ -211,18 +211,20 @@ def test_a_run_of_a_folder_does_without_the_training_material_in_it(mirror: Mirr
         data.get(name)
     with pytest.raises(NotFetched):
         data.path("wugs/more")
-    assert [place.path for place in data.for_a_run("wugs/more") or ()] == [folder_of(data.find("wugs").set) / "more"]
-    assert [place.path for place in data.for_a_run("wugs/more/[tu]*") or ()] == [data.path("wugs/more/unseen")]
+    assert [place.path for place in data.run_locations("wugs/more") or ()] == [
+        folder_of(data.find("wugs").set) / "more"
+    ]
+    assert [place.path for place in data.run_locations("wugs/more/[tu]*") or ()] == [data.path("wugs/more/unseen")]
 
 
 def test_a_path_of_a_fetched_set_is_known_by_the_catalogue(mirror: Mirror, tmp_path: Path) -> None:
     path = data.get("wugs/binding")
-    place = data.known(path)
+    place = data.location_of(path)
     assert place is not None
     assert place.record is not None
     assert (place.name, place.options["language"], place.record["set"]) == (None, "en", "wugs")
-    assert data.known(tmp_path) is None
-    assert data.known(folder_of(data.find("wugs").set).with_name("another commit") / "binding.jsonl") is None
+    assert data.location_of(tmp_path) is None
+    assert data.location_of(folder_of(data.find("wugs").set).with_name("another commit") / "binding.jsonl") is None
 
 
 def test_copies_are_found_by_their_checksums_whatever_they_are_called(made_up: None, tmp_path: Path) -> None:

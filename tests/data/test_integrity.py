@@ -70,11 +70,11 @@ def test_a_file_added_to_the_folder_of_a_set_is_not_run_under_its_name(mirror: M
     folder = data.get("wugs/more")
     (folder / "mine.tsv").write_bytes(b"x\ty\tz\n")
     with pytest.raises(DataError, match=r"wugs/more: the folder has files that are not part of the set.*\n.*mine\.tsv"):
-        data.for_a_run("wugs/more")
-    place = data.known(folder)
+        data.run_locations("wugs/more")
+    place = data.location_of(folder)
     assert place is not None
     assert place.record is None
-    place = data.known(folder / "mine.tsv")
+    place = data.location_of(folder / "mine.tsv")
     assert place is None
 
 
@@ -84,7 +84,7 @@ def test_a_path_from_the_current_folder_is_known_too(
     data.get("wugs")
     monkeypatch.chdir(data_folder.parent)
     monkeypatch.setenv("WUG_DATA", data_folder.name)
-    place = data.known(Path("sets/wugs") / fake_datasets.COMMIT[:12])
+    place = data.location_of(Path("sets/wugs") / fake_datasets.COMMIT[:12])
     assert place is not None
     assert place.record is not None
 

@@ -118,7 +118,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, revisions: dict[str, str] | Exception) 
         return SimpleNamespace(branches=refs[:2], tags=refs[2:])
 
     monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_refs", list_repo_refs)
-    monkeypatch.setattr(patterns, "hub_is_away", lambda: False)
+    monkeypatch.setattr(patterns, "is_hub_offline", lambda: False)
 
 
 def test_revisions_of_the_hub_come_in_natural_order_with_their_commits(monkeypatch: pytest.MonkeyPatch) -> None:

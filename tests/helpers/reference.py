@@ -58,7 +58,7 @@ def set_name(relative: str) -> str | None:
         return None
     folder = max(above, key=len)
     name = f"{SETS[folder]}{relative.removeprefix(folder).removesuffix('.gz')}"
-    return name if data.knows(name) else None
+    return name if data.is_known(name) else None
 
 
 def fetched(name: str) -> Path | None:
@@ -91,8 +91,8 @@ def summary() -> str | None:
 
 
 def _remedy(names: list[str]) -> str:
-    sets = dict.fromkeys(name.partition("/")[0] for name in names if data.knows(name))
-    others = [name for name in names if not data.knows(name)]
+    sets = dict.fromkeys(name.partition("/")[0] for name in names if data.is_known(name))
+    others = [name for name in names if not data.is_known(name)]
     folder = f"WUG_REFERENCE_DATA=FOLDER with {', '.join(others[:4])}{', …' * (len(others) > 4)}"
     commands = [f"wug data get {' '.join(sets)} --accept"] if sets else []
     return " · ".join([*commands, *([folder] if others else [])])

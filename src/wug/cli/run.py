@@ -258,6 +258,6 @@ def _fetch(names: Sequence[str], accept: bool) -> None:
     from wug.cli.data import fetch
 
     fetch(
-        [data.find(name).for_a_run().without_training() for name in names if data.knows(name) and not existing(name)],
+        [data.find(name).for_run().without_training() for name in names if data.is_known(name) and not existing(name)],
         accept,
     )

@@ -6,10 +6,10 @@ returns its path, `cite(name)` its citation.
 
 from __future__ import annotations
 
-from wug.data.catalogue import File, Paper, SetSelection, TestSet, cite, find, knows, names
+from wug.data.catalogue import File, Paper, SetSelection, TestSet, cite, find, is_known, names
 from wug.data.fetch import get
 from wug.data.folder import FOLDER, adopted, fetched, path, paths
-from wug.data.locations import DataLocation, for_a_run, is_one_suite, known, origin
+from wug.data.locations import DataLocation, is_one_suite, location_of, origin, run_locations
 
 __all__ = [
     "FOLDER",
@@ -22,13 +22,13 @@ __all__ = [
     "cite",
     "fetched",
     "find",
-    "for_a_run",
     "get",
+    "is_known",
     "is_one_suite",
-    "known",
-    "knows",
+    "location_of",
     "names",
     "origin",
     "path",
     "paths",
+    "run_locations",
 ]

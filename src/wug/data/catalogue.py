@@ -169,7 +169,7 @@ class SetSelection:
                 return [folder]
         return [file.name for file in self.files]
 
-    def for_a_run(self) -> SetSelection:
+    def for_run(self) -> SetSelection:
         """What a run uses: the test data of a whole set."""
         if self.part or not self.set.suite:
             return self
@@ -211,7 +211,7 @@ def find(name: str) -> SetSelection:
     return SetSelection(test_set, part, files)
 
 
-def knows(name: str) -> bool:
+def is_known(name: str) -> bool:
     """Whether a name is that of a set or a part of one."""
     first, _, part = name.partition("/")
     test_set = catalogue().get(first)

@@ -43,13 +43,13 @@ class DataLocation:
     """The name of the suite; None for that of the file."""
 
 
-def for_a_run(name: str) -> list[DataLocation] | None:
+def run_locations(name: str) -> list[DataLocation] | None:
     """The locations for a name; None if it is not in the catalogue, NotFetched if the set is missing."""
     if name.partition("/")[0] not in catalogue():
         return None
     if (folder := adopted(name)).is_dir():
         return [DataLocation(folder, find(name).set.family, None, {}, name)]
-    selection = find(name).for_a_run()
+    selection = find(name).for_run()
     tests = selection.without_training()
     require(tests, name)
     # A folder is read as a whole: the family knows which files are tests.
@@ -71,7 +71,7 @@ def is_one_suite(family: str) -> bool:
     return registry.family_traits(family).one_suite_per_set
 
 
-def known(path: Path) -> DataLocation | None:
+def location_of(path: Path) -> DataLocation | None:
     """The location for a path in a fetched set; None for other paths.
 
     A file that was changed since it was fetched has no record.
@@ -99,7 +99,7 @@ def known(path: Path) -> DataLocation | None:
 
 def origin(path: Path) -> Mapping[str, Any] | None:
     """The record of the set of a fetched file or folder; None for others, and for changed ones."""
-    location = known(path)
+    location = location_of(path)
     return None if location is None else location.record
 
 

@@ -51,7 +51,7 @@ def contents(folder: Path, family: str | None = None, options: Mapping[str, str]
     return scanned
 
 
-def why_not(path: Path) -> str:
+def unread_reason(path: Path) -> str:
     """Why no family recognises a file."""
     if path.is_file() and path.stat().st_size == 0:
         return EMPTY_FILE
@@ -68,7 +68,7 @@ def why_not(path: Path) -> str:
 def not_recognised(path: Path) -> InputError:
     """The error for a file that no family recognises, with what to do about it."""
     require_text(path)
-    why = why_not(path)
+    why = unread_reason(path)
     if path.suffix.lower() in (".yaml", ".yml"):
         why = 'YAML, which wug does not read. A sweep file is TOML: models = ["causal:gpt2"] and suites = ["blimp"]'
     elif "columns" in why:
@@ -120,7 +120,7 @@ class _Scan:
         family = next((family for family in self._families if family.recognises(path, start)), None)
         if _is_data(path):
             if family is None:
-                why = why_not(path)
+                why = unread_reason(path)
                 chosen = len(self._families) == 1 and why != EMPTY_FILE
                 self._contents.unread[path] = f"not recognised as {self._families[0].name}" if chosen else why
             else:

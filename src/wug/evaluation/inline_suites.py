@@ -52,12 +52,12 @@ def read_suite(
     if not name.strip() or "/" in name or "\0" in name:
         raise InputError(f"name={name!r}: write a valid file name, without /")
     if isinstance(source, Path) or (isinstance(source, str) and (not _is_content(source) or existing(source))):
-        return _only(open_suites(str(source), options, family), str(source))
+        return _require_one(open_suites(str(source), options, family), str(source))
     with as_file(source, name) as path:
-        return _only(open_suites(str(path), options, family), path.name)
+        return _require_one(open_suites(str(path), options, family), path.name)
 
 
-def _only(suites: Sequence[Suite], source: str) -> Suite:
+def _require_one(suites: Sequence[Suite], source: str) -> Suite:
     if len(suites) != 1:
         raise InputError(f"contains {len(suites)} suites: use wug.open_suites", file=source)
     return suites[0]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, first_line, needs_extra
 from wug.files import existing, read_lines, shortened, user_path
-from wug.models.huggingface.hub import hub_is_away
+from wug.models.huggingface.hub import is_hub_offline
 
 log = logging.getLogger("wug")
 
@@ -33,7 +33,7 @@ class ExpandedModel(NamedTuple):
 
 def is_pattern(text: str) -> bool:
     """Whether a text is a pattern or a list of models."""
-    backend, name, _ = _parted(text)
+    backend, name, _ = _split_name(text)
     return text.startswith("@") or (not registry.traits(backend).verbatim_names and _has_wildcards(name))
 
 
@@ -54,7 +54,7 @@ def _expanded(text: str) -> Iterator[ExpandedModel]:
     elif not is_pattern(text):
         yield ExpandedModel(text)
     else:
-        backend, name, options = _parted(text)
+        backend, name, options = _split_name(text)
         before = f"{backend}:" if backend else ""
         folders = [ExpandedModel(f"{before}{path}{options}") for path in _paths(backend, name)]
         yield from folders or _revisions(text, before, name, options)
@@ -121,7 +121,7 @@ def hub_revisions(repository: str) -> dict[str, str]:
         import huggingface_hub
         from huggingface_hub import errors
     try:
-        if hub_is_away():
+        if is_hub_offline():
             raise ConnectionError("no response")
         refs: Any = huggingface_hub.HfApi().list_repo_refs(repository)
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
@@ -153,7 +153,7 @@ def _fetched(repository: str) -> dict[str, str]:
     return {path.relative_to(refs).as_posix(): path.read_text(encoding="utf-8").strip() for path in files}
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _split_name(text: str) -> tuple[str, str, str]:
     """Backend, name and options of a model; the backend is empty if none is named."""
     backend, colon, name = text.partition(":")
     if not colon or backend not in registry.names("models"):

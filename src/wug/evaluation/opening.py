@@ -167,11 +167,11 @@ def find_suites(text: str, family: str | None = None, options: Mapping[str, str]
     if path.exists():
         if path.suffix not in DATA_SUFFIXES:  # a suffix marks the name of a file
             refuse_ambiguous(text, _named(text))
-        return _expand_folder(data.known(path) or data.DataLocation(path), family, options)
+        return _expand_folder(data.location_of(path) or data.DataLocation(path), family, options)
     if builtin := _builtin(text):
         return ResolvedSuites([data.DataLocation(path_of_suite) for path_of_suite in builtin])
     try:
-        places = data.for_a_run(text)
+        places = data.run_locations(text)
     except NotFetched as error:
         more = f"; built-in suites: {BUILTIN_PREFIX}{text}" if _builtin(BUILTIN_PREFIX + text) else ""
         raise NotFetched(f"{error}{more}") from None
@@ -216,7 +216,7 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
     if builtin := _builtin(text):
         several = len(builtin) > 1
         yield f"the built-in suite{'s' * several}", str(builtin[0].parent if several else builtin[0])
-    if data.knows(text):
+    if data.is_known(text):
         yield f"the published set {data.find(text).name}", f'"$(wug data path {text})"'
 
 

@@ -134,14 +134,14 @@ def _opened_suites(request: RunRequest) -> Iterator[Suite]:
             continue
         for suite in arguments:
             if not isinstance(suite, Suite):
-                raise _not_a_suite(suite)
+                raise _not_suite_error(suite)
             if request.suite_options or request.family is not None:
                 what = f"options ({', '.join(request.suite_options)})" if request.suite_options else "kind"
                 raise InputError(f"{suite.name} is already open: give its {what} when you open it")
             yield suite
 
 
-def _not_a_suite(suite: object) -> InputError:
+def _not_suite_error(suite: object) -> InputError:
     missing = [name for name in vars(Suite) if name[0] != "_" and not hasattr(suite, name)]
     why = f": it has no {missing[0]}" if hasattr(suite, "run") and missing else ""
     fix = "Pass a name, a path, or wug.read_suite(…), which takes dictionaries and data frames"

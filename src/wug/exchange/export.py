@@ -174,7 +174,7 @@ def write_samples(
     return digest.hexdigest(), count
 
 
-def left_out(result: Result) -> list[str]:
+def warn_missing_values(result: Result) -> list[str]:
     """A warning about the outcomes without a value."""
     missing = sum(outcome.value is None for outcome in result.outcomes)
     return [f"{result.suite}: {plural(missing, 'outcome')} without a value left out"] if missing else []

@@ -62,7 +62,7 @@ class Oracle:
             return right
         key = f"{self.seed}\t{' '.join(source.split())}".encode()
         random = Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big"))
-        return _wrong(right, self.mistake, symbols, random) if random.random() < self.error else right
+        return _wrong_answer(right, self.mistake, symbols, random) if random.random() < self.error else right
 
 
 def load(spec: ModelSpec) -> Oracle:
@@ -73,7 +73,7 @@ def load(spec: ModelSpec) -> Oracle:
     return Oracle(spec.name, **spec.read(OPTIONS))
 
 
-def _wrong(right: str, mistake: str, replacements: Sequence[str], random: Random) -> str:
+def _wrong_answer(right: str, mistake: str, replacements: Sequence[str], random: Random) -> str:
     """A wrong answer; `replacements` are the symbols that may replace a right one."""
     symbols = right.split()
     if not symbols:

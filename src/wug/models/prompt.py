@@ -26,7 +26,7 @@ from wug.models.spec import (
     Loading,
     ModelSpec,
 )
-from wug.models.tokenization.tokens import no_panic
+from wug.models.tokenization.tokens import tokenizer_errors
 from wug.models.weights.fingerprints import folder_of
 from wug.requests import Answer, Source, text_of
 from wug.traits import BackendTraits
@@ -109,7 +109,7 @@ class PromptedModel:
         """One answer per source, in order; empty if the prompt exceeds the model's limit."""
         return outputs.map_distinct(sources, self._answer)
 
-    @no_panic()
+    @tokenizer_errors()
     def _answer(self, requests: list[str | Source]) -> list[Answer]:
         sources = [text_of(source) for source in requests]
         max_words = [source.max_words if isinstance(source, Source) else None for source in requests]

@@ -173,11 +173,11 @@ def _masked(values: Sequence[Any], missing: np.ndarray[Any, Any] | None, dtype: 
 
 def name_columns(fields: Mapping[tuple[Role, str], Type]) -> tuple[OutcomeColumn, ...]:
     """The column of each field, named after it; with its role as a prefix if another column has that name."""
-    plain = [_plain(field) for _, field in fields]
+    plain = [_column_name(field) for _, field in fields]
     taken = set(FIXED)
     columns: list[OutcomeColumn] = []
     for (role, field), kind in fields.items():
-        name = _plain(field)
+        name = _column_name(field)
         if not name or name in FIXED or plain.count(name) > 1:
             name = f"{role}_{name}"
         unique = name
@@ -188,7 +188,7 @@ def name_columns(fields: Mapping[tuple[Role, str], Type]) -> tuple[OutcomeColumn
     return tuple(columns)
 
 
-def _plain(field: str) -> str:
+def _column_name(field: str) -> str:
     """The field as the name of a column; DuckDB does not distinguish case."""
     return field.lower() if field.isprintable() and is_unicode(field) else ""
 

@@ -96,7 +96,7 @@ def compare(
         for contrast in unpaired_contrasts(suite, builder.sides, side_pair, choice.metrics)
     ]
     if not found:
-        raise _shared.nothing_to_compare(store.reader, shared.suites, choice.metrics)
+        raise _shared.no_shared_outcomes(store.reader, shared.suites, choice.metrics)
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
     return RunComparison(builder.sides, contrasts, choice.seed, shared.warnings)

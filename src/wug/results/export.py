@@ -57,7 +57,7 @@ def _rows(query: str, tables: Sequence[OutcomeTable]) -> Iterator[Sequence[objec
 
 def _query(files: Sequence[OutcomeFile], *, guard: bool = False, as_json: bool = False) -> tuple[list[str], str]:
     """The names of the columns, and the rows in SQL; with `guard`, formulas get an apostrophe."""
-    fields = list(dict.fromkeys(column.field for file in files for column in _of(file, "group")))
+    fields = list(dict.fromkeys(column.field for file in files for column in _columns_with_role(file, "group")))
     names = _unique(fields)
     shown = [no_formula(name) if guard else name for name in names]
     header = ", ".join(
@@ -65,19 +65,19 @@ def _query(files: Sequence[OutcomeFile], *, guard: bool = False, as_json: bool =
     )
     selects = [f"SELECT {header}, {_details((), as_json=as_json)} AS detail WHERE FALSE"]
     for file in _joined(files):
-        columns = {column.field: column for column in _of(file, "group")}
+        columns = {column.field: column for column in _columns_with_role(file, "group")}
         cells = [_cell(identifier(name) if name != "value" else name, guard and name != "value") for name in FIRST]
         for field in fields:
             group = f"CAST({identifier(columns[field].name)} AS VARCHAR)" if field in columns else "NULL"
             cells.append(_cell(group, guard))
-        cells.append(_details(_of(file, "detail"), as_json=as_json))
+        cells.append(_details(_columns_with_role(file, "detail"), as_json=as_json))
         assert file.path is not None
         where = f"position BETWEEN {file.first} AND {file.first + file.rows - 1}"
         selects.append(f"SELECT {', '.join(cells)} FROM {source(file.path)} WHERE {where}")
     return [*FIRST, *names, "detail"], " UNION ALL ".join(selects)
 
 
-def _of(file: OutcomeFile, role: str) -> list[OutcomeColumn]:
+def _columns_with_role(file: OutcomeFile, role: str) -> list[OutcomeColumn]:
     return [column for column in file.columns if column.role == role]
 
 

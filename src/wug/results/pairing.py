@@ -120,7 +120,7 @@ class ColumnLoader:
                 [file for _, file in stored_files], [one for one in derivations if one is not None], split_by
             )
             for (stored, _), part in zip(stored_files, arrays, strict=True):
-                self._columns[stored.id] = self._made(stored.result, part)
+                self._columns[stored.id] = self._columns_by_metric(stored.result, part)
 
     def columns(self, stored: StoredResult) -> dict[str, MetricColumn]:
         """The column of each metric of a result, in order of appearance."""
@@ -128,7 +128,7 @@ class ColumnLoader:
             self.load([stored])
         return self._columns[stored.id]
 
-    def _made(self, result: Result, arrays: PairingArrays) -> dict[str, MetricColumn]:
+    def _columns_by_metric(self, result: Result, arrays: PairingArrays) -> dict[str, MetricColumn]:
         suite = (result.kind, result.suite)
         layout = self._layouts.get(suite)
         if layout is None or not layout.fits(arrays):

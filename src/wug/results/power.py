@@ -68,7 +68,7 @@ def needed_items(store: Store, runs: Sequence[int], wanted: PowerWanted) -> list
     if any(number is not None and number <= 0 for number in (wanted.width, wanted.difference)):
         raise InputError("a wanted width or difference is a number greater than 0")
     loader = shared_items.ResultLoader(store.reader)
-    answers = list(_two(loader, runs, wanted) if len(runs) == 2 else _one(loader, runs[0], wanted))
+    answers = list(_two_runs(loader, runs, wanted) if len(runs) == 2 else _one_run(loader, runs[0], wanted))
     if not answers:
         metrics = {metric.name for run in runs for one in loader.results([run])[run] for metric in one.result.metrics}
         require_matches("metric", wanted.metrics, metrics)
@@ -76,7 +76,7 @@ def needed_items(store: Store, runs: Sequence[int], wanted: PowerWanted) -> list
     return answers
 
 
-def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> Iterator[NeededItems]:
+def _one_run(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> Iterator[NeededItems]:
     """The items that intervals of a wanted width take."""
     shared_items.find_runs(loader, [run])
     results = loader.results([run])[run]
@@ -98,7 +98,7 @@ def _one(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> It
                 yield _with_needed(observed, wanted.power)
 
 
-def _two(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWanted) -> Iterator[NeededItems]:
+def _two_runs(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWanted) -> Iterator[NeededItems]:
     """The items that a difference between two runs takes."""
     shared = shared_items.find_shared_suites(loader, [[run] for run in runs], wanted.suites, ("A", "B"))
     for suite in shared.suites:
@@ -130,4 +130,4 @@ def _with_needed(observed: NeededItems, chance: float) -> NeededItems:
         value = observed.curve(items)
         return value >= chance if observed.paired else value <= wanted
 
-    return observed._replace(now=observed.curve(observed.items), needed=power.fewest(is_enough) if wanted else None)
+    return observed._replace(now=observed.curve(observed.items), needed=power.min_items(is_enough) if wanted else None)

@@ -66,10 +66,10 @@ class OutcomeTable:
         self, filter: Filter, *, keys: Collection[str] | None = None, limit: int | None = None
     ) -> Iterator[OutcomeRow]:
         """The outcomes that match a filter; with `keys`, others of their details may be missing."""
-        if self._kept is not None and filter == Filter(filter.metric, filter.value):
+        if (cached := self._cached) is not None and filter == Filter(filter.metric, filter.value):
             metric = None if filter.metric is None else storable(filter.metric)
-            rows = (row for row in self._kept[1] if metric in (None, row[2]) and filter.value in (None, _value_of(row)))
-            return islice(map(self._kept[0], rows), limit)
+            rows = (row for row in cached[1] if metric in (None, row[2]) and filter.value in (None, _value_of(row)))
+            return islice(map(cached[0], rows), limit)
         where, values = self._where(filter)
         rest = f"WHERE {where} ORDER BY position"
         read = partial(self._rows, rest, *values, keys=keys, limit=limit)
@@ -116,7 +116,7 @@ class OutcomeTable:
 
     def read(self, positions: Sequence[int]) -> list[OutcomeRow]:
         """The outcomes at these positions, in this order."""
-        rows = {row.position: row for row in self._among("position", 0, set(positions))}
+        rows = {row.position: row for row in self._rows_with("position", 0, set(positions))}
         for position in positions:
             if position not in rows:
                 raise InputError(f"there is no outcome {position}")
@@ -124,7 +124,7 @@ class OutcomeTable:
 
     def of_item(self, name: str) -> tuple[OutcomeRow, ...]:
         """All outcomes of an item; none if there is no such item."""
-        return tuple(self._among("item", 1, {storable(name)}))
+        return tuple(self._rows_with("item", 1, {storable(name)}))
 
     def same_item(self, row: OutcomeRow) -> tuple[OutcomeRow, ...]:
         """All outcomes of a row's item, its own among them."""
@@ -135,7 +135,7 @@ class OutcomeTable:
         if self.keep and self._items_differ:
             return [(row,) for row in rows]
         rows_by_item: dict[str, list[OutcomeRow]] = {}
-        for row in self._among("item", 1, {storable(row.outcome.item) for row in rows}):
+        for row in self._rows_with("item", 1, {storable(row.outcome.item) for row in rows}):
             rows_by_item.setdefault(row.outcome.item, []).append(row)
         return [tuple(rows_by_item.get(row.outcome.item, ())) for row in rows]
 
@@ -168,14 +168,14 @@ class OutcomeTable:
             values += [sought] * len(mentions)
         return " AND ".join(parts), tuple(values)
 
-    def _among(self, column: str, index: int, values: Collection[Any]) -> Iterator[OutcomeRow]:
+    def _rows_with(self, column: str, index: int, values: Collection[Any]) -> Iterator[OutcomeRow]:
         """The outcomes with one of some values in a column, by position."""
-        if self._kept is None:
+        if self._cached is None:
             return self._rows(f"WHERE {column} IN (SELECT unnest(?)) ORDER BY position", list(values))
-        return map(self._kept[0], [row for row in self._kept[1] if row[index] in values])
+        return map(self._cached[0], [row for row in self._cached[1] if row[index] in values])
 
     @cached_property
-    def _kept(self) -> tuple[OutcomeDecoder, list[tuple[Any, ...]]] | None:
+    def _cached(self) -> tuple[OutcomeDecoder, list[tuple[Any, ...]]] | None:
         """All rows of a small table that is kept, decoded when they are needed."""
         if not self.keep or len(self) > FETCHED_ROWS:
             return None
@@ -191,8 +191,8 @@ class OutcomeTable:
     @cached_property
     def _tallies(self) -> Counter[tuple[str, str]]:
         """The number of outcomes by metric and value; "" for other numbers."""
-        if self._kept is not None:
-            return Counter((row[2], _value_of(row)) for row in self._kept[1])
+        if self._cached is not None:
+            return Counter((row[2], _value_of(row)) for row in self._cached[1])
         cases = " ".join(f"WHEN {sql} THEN '{name}'" for name, sql in VALUES.items())
         counted = f"SELECT metric, CASE {cases} ELSE '' END, count(*) FROM {{table}} GROUP BY 1, 2"
         return Counter({(metric, kind): count for metric, kind, count in self.query(counted)})

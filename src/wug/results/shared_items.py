@@ -122,7 +122,7 @@ def find_shared_suites(
     wanted = [stored for stored in every if matches(stored.result.suite, patterns)]
     versions = _versions_of(every, wanted)
     suites, left_out = _matched(results, wanted, versions, labels)
-    warnings = [*_ended_badly(runs), *_unusable(wanted), *left_out]
+    warnings = [*_warn_unfinished_runs(runs), *_unusable(wanted), *left_out]
     warnings += [*_several_versions(wanted, versions), *_imported(suites, labels)]
     if newest:
         suites = _newest_versions(suites)
@@ -189,7 +189,7 @@ def choose_metrics(result: Result, columns: Iterable[Mapping[str, MetricColumn]]
     return [name for name, metric in declared.items() if metric and metric.headline] or metrics
 
 
-def nothing_to_compare(reader: RunReader, suites: Sequence[SharedSuite], patterns: Sequence[str]) -> InputError:
+def no_shared_outcomes(reader: RunReader, suites: Sequence[SharedSuite], patterns: Sequence[str]) -> InputError:
     """The error if suites are shared but no outcome is."""
     outcomes = [metric for suite in suites for metric in reader.rows(suite.first.id).metrics()]
     derived = [metric.name for suite in suites for metric in suite.first.result.metrics if metric.derived]
@@ -237,7 +237,7 @@ def _within_run(loader: ResultLoader, number: int, patterns: Sequence[str]) -> S
             SharedSuite(suite, kind, {place: (stored,) for place, stored in enumerate(same_suite)})
             for (kind, suite, _), same_suite in several.items()
         ),
-        tuple(_ended_badly([[run]])),
+        tuple(_warn_unfinished_runs([[run]])),
         tuple(distinguishing_options([stored.result for stored in longest])),
     )
 
@@ -280,7 +280,7 @@ def _newest_versions(suites: Sequence[SharedSuite]) -> list[SharedSuite]:
     return [suite for suite in suites if latest[suite.kind, suite.name] is suite]
 
 
-def _ended_badly(sides: Sequence[Sequence[Run]]) -> list[str]:
+def _warn_unfinished_runs(sides: Sequence[Sequence[Run]]) -> list[str]:
     return [
         f"run {run.id} {'was interrupted' if run.status == 'interrupted' else f'is {run.status}'}: only the suites "
         "that it finished are compared"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import ModelError
-from wug.models.huggingface.devices import ran_out
+from wug.models.huggingface.devices import is_out_of_memory
 from wug.train.checkpoint import TrainingFolder, TrainingState
 from wug.train.options import TrainingConfig
 from wug.train.steps import Optimiser, TrainingSteps, TrainingTask
@@ -205,7 +205,7 @@ def _memory_errors(folder: TrainingFolder, batch: int) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        if not ran_out(error):
+        if not is_out_of_memory(error):
             raise
         fix = f"out of memory with {batch:,} rows per step: use a smaller --batch-size"
         if folder.checkpoint.exists():

@@ -64,6 +64,6 @@ def line(level: float, channel: str, label: str = "") -> list[Any]:
     return [rule.encode(y="chance:Q"), text.encode(y="chance:Q", x=alt.value(0), text="text:N")]
 
 
-def put_behind(chart: altair.LayerChart, layers: Sequence[Any]) -> None:
+def add_behind(chart: altair.LayerChart, layers: Sequence[Any]) -> None:
     """Put layers with their own data behind the others, whose data stay those of the whole chart."""
     chart.layer = [*layers, *chart.layer]

@@ -104,7 +104,7 @@ def intervals(
     Chance levels are a line through all rows if all have the same, else a short line in each row.
     """
     alt = vega.altair()
-    points = _under_headings(points)
+    points = _sort_by_heading(points)
     series = list(dict.fromkeys(point.series for point in points))
     has_series = len(series) > 1
     rows = _rows(points)
@@ -127,10 +127,10 @@ def intervals(
         dot = dot.encode(shape=alt.Shape("series:N", **vega.shape_scale(series)))
     step = 10 + 13 * len(series) if has_series else vega.row_height_px(rows)
     chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
-    chance.put_behind(chart, chance.by_row({row_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
+    chance.add_behind(chart, chance.by_row({row_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
     if zero:
         rule = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(style="chance", tooltip=None)
-        chance.put_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
+        chance.add_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
     if not has_series:
         return chart
     return chart.add_params(choice.param).properties(usermeta=choice.legend(series, series_are))
@@ -174,7 +174,7 @@ def curves(
     line, dot = _line_and_dots(base.encode(y=y), series, len(points), choice)
     layers = [spread.encode(**ends), line, dot, *([_peak_label(peak, x, share)] if peak else [])]
     chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=300)
-    chance.put_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
+    chance.add_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
     if not has_series:
         return chart
     legend = choice.legend(series, "series", {p.series: p.value for p in sorted(points, key=lambda p: p.x)})
@@ -255,7 +255,7 @@ def scatter(dots: Sequence[ScatterPoint], *, x: str, y: str, colours: Mapping[st
 def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int]) -> altair.LayerChart:
     """Stacked bars from 0 to 100%, one per `row`; `colours` are positions in the palette."""
     alt = vega.altair()
-    parts = _under_headings(parts)
+    parts = _sort_by_heading(parts)
     rows, series = _rows(parts), list(dict.fromkeys(part.series for part in parts))
     data = [
         {
@@ -346,7 +346,7 @@ def _peak_label(peak: LinePoint, x: str, share: bool) -> Any:
     return alt.layer(rule, words)
 
 
-def _under_headings(points: Sequence[_Row]) -> list[_Row]:
+def _sort_by_heading(points: Sequence[_Row]) -> list[_Row]:
     """The rows, those without a heading last and under `OTHER_HEADING`."""
     if not any(point.group for point in points):
         return list(points)

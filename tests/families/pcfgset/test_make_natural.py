@@ -74,7 +74,7 @@ def test_the_built_in_pairs_are_those_of_the_published_test_set() -> None:
 
 def test_names_are_dealt_until_each_is_used_up() -> None:
     names = FunctionNames({"echo": 1, "copy": 2, "copy copy": 1, "copy shift": 1, "echo reverse": 1})
-    dealt = [names.dealt(["repeat", "repeat", 2], Random(seed)) for seed in range(6)]
+    dealt = [names.with_new_names(["repeat", "repeat", 2], Random(seed)) for seed in range(6)]
     assert Counter(str(shape[0]) for shape in dealt) == {"copy": 4, "echo": 2}
     assert Counter(f"{shape[0]} {shape[1]}" for shape in dealt) == {"copy copy": 2, "copy shift": 2, "echo reverse": 2}
 
@@ -82,7 +82,7 @@ def test_names_are_dealt_until_each_is_used_up() -> None:
 def test_a_name_is_that_of_its_argument() -> None:
     names = FunctionNames({"append": 1, "append copy": 1, "append , echo": 1, "echo shift": 1})
     shape: list[str | int] = ["prepend", "reverse", 2, ",", "reverse", "reverse", 3]
-    assert names.dealt(list(shape), Random(0)) == ["append", "copy", 2, ",", "echo", "shift", 3]
+    assert names.with_new_names(list(shape), Random(0)) == ["append", "copy", 2, ",", "echo", "shift", 3]
 
 
 def test_a_shape_has_the_depth_and_length_that_was_wanted() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from wug.errors import InputError, ModelError
-from wug.models.huggingface.devices import free_threads, halving, pick_device, ran_out, threads
+from wug.models.huggingface.devices import compute_in_halves, free_threads, is_out_of_memory, pick_device, threads
 
 
 def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -25,7 +25,7 @@ def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], 
         smaller.append((low, high))
         return f"{high - low} rows"
 
-    return halving(compute, 0, rows, size, "use fewer"), smaller
+    return compute_in_halves(compute, 0, rows, size, "use fewer"), smaller
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_row_that_does_not_fit_alone_is_an_error() -> None:
 def test_any_other_error_is_not_about_memory() -> None:
     with pytest.raises(RuntimeError, match="shapes"):
         run(3, 1, RuntimeError("shapes do not fit"))
-    assert not ran_out(ValueError("out of memory"))
+    assert not is_out_of_memory(ValueError("out of memory"))
 
 
 @pytest.mark.parametrize(

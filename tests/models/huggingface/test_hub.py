@@ -82,6 +82,6 @@ def test_a_model_in_the_local_cache_comes_from_there(monkeypatch: pytest.MonkeyP
     spec = parse("causal:gpt2", ["causal"], None)
     monkeypatch.setattr(hub, "reachable", lambda endpoint, patience: False)
     monkeypatch.setattr(hub, "snapshot", lambda spec: tmp_path)
-    assert hub.only_here(spec)
+    assert hub.must_be_cached(spec)
     monkeypatch.setattr(hub, "reachable", lambda endpoint, patience: True)
-    assert not hub.only_here(spec)
+    assert not hub.must_be_cached(spec)

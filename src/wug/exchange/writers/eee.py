@@ -17,11 +17,11 @@ from wug.exchange.export import (
     ExportedRun,
     ExportOptions,
     ModelName,
-    left_out,
     portable,
     refuse_non_finite,
     require_folder,
     stable_uuid,
+    warn_missing_values,
     why_without_samples,
     write_samples,
 )
@@ -71,7 +71,7 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
     if reason := why_without_samples(result, options):
         yield reason
     else:
-        yield from left_out(result)
+        yield from warn_missing_values(result)
         path = f"{subfolder}/{uuid}_samples.jsonl"
         digest, count = write_samples(result, folder / path, lambda _, item: (_row(document, result, *p) for p in item))
         document["detailed_evaluation_results"] = {

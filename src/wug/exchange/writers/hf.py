@@ -43,7 +43,7 @@ def headline(result: Result) -> Estimate:
 def hub_dataset(result: Result, options: ExportOptions) -> str:
     """The id of the result's data set on the Hugging Face Hub: the user's, or that of the catalogue."""
     name = (result.meta.get(DATASET_KEY) or {}).get("set") or result.suite
-    hub = data.find(name).set.hub if data.knows(name) else None
+    hub = data.find(name).set.hub if data.is_known(name) else None
     if options.dataset or hub:
         return options.dataset or str(hub)
     raise InputError(

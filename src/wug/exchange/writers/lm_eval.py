@@ -13,11 +13,11 @@ from wug.exchange.export import (
     ExportedRun,
     ExportOptions,
     ModelName,
-    left_out,
     portable,
     refuse_non_finite,
     require_folder,
     standard_error,
+    warn_missing_values,
     why_without_samples,
     write_samples,
 )
@@ -45,7 +45,7 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
             if reason := why_without_samples(result, options):
                 yield reason
                 continue
-            yield from left_out(result)
+            yield from warn_missing_values(result)
             path = subfolder / f"samples_{portable(result.suite)}_{date}.jsonl"
             write_samples(result, path, lambda number, item: [_row(number, item)])
             yield f"wrote {path}"

@@ -110,7 +110,7 @@ def child_age(proportions: Floats) -> float | None:
     first, last = float(months[0]), float(months[-1])
     bounds = ([0, 0, first, -0.5], [2.0, 1.0, last, 0.5])
     start = [1.0, 0.1, float(months.mean()), 0.0]
-    age = _crossing(months, proportions[known], start, 0.5, bounds=bounds)
+    age = _crossing_point(months, proportions[known], start, 0.5, bounds=bounds)
     return age if age is not None and first <= age <= last else None
 
 
@@ -123,11 +123,11 @@ def model_age(points: Sequence[tuple[float, float]]) -> float | None:
     threshold = chance - 0.5 * (chance - float(surprisals.min()))
     seen, learned = np.log10(steps + 1), -surprisals
     start = [float(np.ptp(learned)), 1.0, float(seen.mean()), float(learned.min())]
-    age = _crossing(seen, learned, start, -threshold)
+    age = _crossing_point(seen, learned, start, -threshold)
     return age if age is not None and seen[0] <= age <= seen[-1] else None
 
 
-def _crossing(x: Floats, y: Floats, start: Sequence[float], level: float, **more: Any) -> float | None:
+def _crossing_point(x: Floats, y: Floats, start: Sequence[float], level: float, **more: Any) -> float | None:
     """Where a sigmoid fitted to the points reaches a level; None if it does not fit or reach it."""
     with needs_extra("ages of acquisition", "scipy"):
         from scipy.optimize import curve_fit

@@ -315,7 +315,7 @@ def _facts(outcome: Outcome) -> list[str]:
 def _term_row(pair: TermPair) -> page.TablePartRow:
     changes = ", ".join(map(label, pair.changes)) or ("different" if pair.gold != pair.prediction else "")
     if pair.gold is None or pair.prediction is None:
-        gold, prediction = _whole(pair.gold), _whole(pair.prediction)
+        gold, prediction = _whole_term(pair.gold), _whole_term(pair.prediction)
     else:
         gold, prediction = mark_differences(pair.gold, pair.prediction)
     cells = (
@@ -326,5 +326,5 @@ def _term_row(pair: TermPair) -> page.TablePartRow:
     return page.TablePartRow(cells, quiet=not changes)
 
 
-def _whole(term: str | None) -> Pieces:
+def _whole_term(term: str | None) -> Pieces:
     return () if term is None else (Piece(shorten_text(term), differs=True),)

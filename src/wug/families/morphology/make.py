@@ -90,7 +90,7 @@ def _kinds(language: str, task: str) -> list[tuple[str, str]]:
 def _is_new(word: NonceWord, known: frozenset[str], frequent: frozenset[str], *, rhymes: bool) -> bool:
     """Whether a word is far enough from known words, and its forms are new and different."""
     lemma, forms = word.lemma.lower(), {form.lower() for form in word.forms.values()}
-    near = not rhymes and (lemma in frequent or not frequent.isdisjoint(_one_away(lemma)))
+    near = not rhymes and (lemma in frequent or not frequent.isdisjoint(_single_edits(lemma)))
     return not near and len(forms) == len(word.forms) and known.isdisjoint((lemma, *forms))
 
 
@@ -143,7 +143,7 @@ def word_list(language: str) -> list[str]:
     return list(wordfreq.iter_wordlist(languages()[language]["wordfreq"]))
 
 
-def _one_away(word: str) -> Iterator[str]:
+def _single_edits(word: str) -> Iterator[str]:
     for position in range(len(word) + 1):
         before, after = word[:position], word[position:]
         if after:

@@ -169,14 +169,14 @@ def _refuse_loss(
     if len(again.pairs) != len(pairs):
         raise InputError(f"the format {name} would keep only {len(again.pairs)} of these {len(pairs)} pairs")
     for before, after in zip(pairs, again.pairs, strict=True):
-        if lost := _lost(before, after):
+        if lost := _lost_part(before, after):
             fix = "Use blimp (.jsonl) or a table (.tsv), which can hold it"
             if name == "true-false" and lost.startswith("pattern"):
                 fix = "True/False rows have their pattern in the name of the file: call it PATTERN.txt"
             raise InputError(f"the format {name} would lose {lost} of item {before.item}. {fix}", file=target)
 
 
-def _lost(before: Pair, after: Pair) -> str | None:
+def _lost_part(before: Pair, after: Pair) -> str | None:
     if before.context != after.context:
         return "the context"
     if (before.good, before.bad) != (after.good, after.bad):

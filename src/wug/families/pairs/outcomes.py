@@ -198,21 +198,21 @@ class HumanCorrelations:
         if not n and not self.left_out:
             return
         margins, judgements = np.array(self.margins), np.array(self.judgements)
-        why = _why_none(margins, judgements)
+        why = _missing_reason(margins, judgements)
         if why is None:
             yield from _correlations(OVERALL, margins, judgements)
         else:
             yield Notice(f"no correlation with people's judgements: {why}")
         for group, members in self.groups.items():
             chosen = np.array(members)
-            if MIN_GROUP_PAIRS <= len(chosen) < n and _why_none(margins[chosen], judgements[chosen]) is None:
+            if MIN_GROUP_PAIRS <= len(chosen) < n and _missing_reason(margins[chosen], judgements[chosen]) is None:
                 yield from _correlations(group, margins[chosen], judgements[chosen])
         if self.left_out:
             pairs = f"{plural(self.left_out, 'pair')} that people judged"
             yield Notice(f"{pairs} left out of the correlations: the model gives no finite margin")
 
 
-def _why_none(margins: Floats, judgements: Floats) -> str | None:
+def _missing_reason(margins: Floats, judgements: Floats) -> str | None:
     if len(margins) < MIN_CORRELATED_PAIRS:
         return f"{len(margins)} of at least {MIN_CORRELATED_PAIRS} pairs were judged by both people and the model"
     for name, column in (("people's judgements", judgements), ("the model's margins", margins)):

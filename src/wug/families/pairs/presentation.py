@@ -86,9 +86,9 @@ class Presentation(NamedTuple):
         if question:
             fields |= {"labels": ",".join(self.labels), "answer": "text" if self.text_answer else "logprob"}
         if self.method == "in_template":
-            fields["request"] = _shown(self.request)
+            fields["request"] = _signature_text(self.request)
         if self.system or self.before_user:
-            fields["system"] = _shown(self.system or self.before_user.rstrip())
+            fields["system"] = _signature_text(self.system or self.before_user.rstrip())
         if self.before_user or (self.system and self.chat.plain):
             fields["system_turn"] = "no"
         return {**fields, "chat": "no" if self.chat.plain else "yes", "wrapper": self.chat.wrapper}
@@ -195,6 +195,6 @@ def _preamble(prompt: PairPrompt) -> PairPrompt:
     return prompt._replace(text=before)
 
 
-def _shown(text: str) -> str:
+def _signature_text(text: str) -> str:
     """A text in a signature, or its checksum if it is long or has other characters."""
     return text if len(text) <= 80 and "|" not in text and text.isprintable() else checksum(text)

@@ -33,7 +33,7 @@ def find_tests(path: Path, split: str, levels: int = MAX_FOLDER_DEPTH) -> list[F
     """The tests of a folder or of one file; a folder without tests has those of the folders in it."""
     if not path.is_dir():
         return _of_file(path)
-    return list(_of_folder(path, split)) or list(_below(path, split, levels))
+    return list(_of_folder(path, split)) or list(_tests_below(path, split, levels))
 
 
 def file_name(path: Path) -> str:
@@ -46,7 +46,7 @@ def base_name(path: Path) -> str:
     return re.sub(r"_(twin|exception|original)$", "", file_name(path))
 
 
-def name_beside(gold: Path, *, synonyms: bool = False) -> str:
+def name_in_folder(gold: Path, *, synonyms: bool = False) -> str:
     """The name of the test of a `.src` file in results: its folder."""
     return _folder_name(gold.absolute().parent, file_name(gold), synonyms)
 
@@ -90,11 +90,11 @@ def looks_unrolled(text: str) -> bool:
     return re.search(r"^(unrolled|original)\t.*\t", text, re.MULTILINE) is not None
 
 
-def _below(folder: Path, split: str, levels: int) -> Iterator[FilesOfTest]:
+def _tests_below(folder: Path, split: str, levels: int) -> Iterator[FilesOfTest]:
     for child in sorted(folder.iterdir()):
         if levels and child.is_dir() and not child.name.startswith("."):
             yield from _of_folder(child, split)
-            yield from _below(child, split, levels - 1)
+            yield from _tests_below(child, split, levels - 1)
 
 
 def _of_folder(folder: Path, split: str) -> Iterator[FilesOfTest]:

@@ -180,7 +180,7 @@ def parse(source: str, *, lenient: bool = False, **where: Any) -> Expression:
             string.append(word)
         else:
             if not string and not lenient:
-                raise FormulaError.at_word(_why_empty(words, position), source, position, **where)
+                raise FormulaError.at_word(_empty_reason(words, position), source, position, **where)
             root, string = tuple(string), []
             while waiting:
                 at, arguments = waiting[-1]
@@ -243,7 +243,7 @@ def exceptions(source: str) -> list[str]:
     return [pair for pair in EXCEPTIONS if pair in present]
 
 
-def _why_empty(words: Sequence[str], position: int) -> str:
+def _empty_reason(words: Sequence[str], position: int) -> str:
     if position and words[position - 1] in _ARITY:
         return f"{words[position - 1]!r} has no argument"
     return f"there is no string {'before this' if position < len(words) else 'after the last'} comma"

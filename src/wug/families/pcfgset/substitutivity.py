@@ -104,7 +104,7 @@ def score_synonyms(predictions: Path, synonym_predictions: Path, gold: Path | No
     if gold is not None:
         pairs, problems = read_synonyms(gold)
         refuse_errors(problems, gold)
-        suite = substitutivity_suite(files.name_beside(gold, synonyms=True), pairs)
+        suite = substitutivity_suite(files.name_in_folder(gold, synonyms=True), pairs)
         first = answers_to([pair.line.source for pair in pairs], predictions)
         second = answers_to([pair.synonym_source for pair in pairs], synonym_predictions)
         return ScoredAnswers(suite, suite.score([*first, *second]))

@@ -101,7 +101,7 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
         lines, problems = files.read_pair(*gold)
         refuse_errors(problems, gold[0])
         answers = answers_to([line.source for line in lines], predictions)
-        name = files.name_beside(gold[0])
+        name = files.name_in_folder(gold[0])
     suite = replace(plain_suite(name, lines), settings={})
     return ScoredAnswers(suite, suite.score(answers))
 

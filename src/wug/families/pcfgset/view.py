@@ -130,7 +130,7 @@ def plain_parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
     """Charts of a plain test, one per function, or one of increasing length."""
     growing = result.meta.get("subtest") == "increasing_length"
     if growing and rows.tally(ACCURACY)[""]:
-        yield page.DeferredPart("growing", "Accuracy as strings grow", lambda: _growing(rows), note=LEGEND)
+        yield page.DeferredPart("growing", "Accuracy as strings grow", lambda: _length_figure(rows), note=LEGEND)
     fields, note = grouped.by_field(result, ACCURACY), grouped.interval_note(result, ACCURACY)
     yield from _functions(fields.get("function", ()), fields.get("contains", ()), note)
     if pairs := grouped.best_first(fields.get("pair", ())):
@@ -169,7 +169,7 @@ def _functions(
     yield grouped.dots("functions", title, points, note=note + more, value=ACCURACY, row="function", series=series_are)
 
 
-def _growing(rows: Rows) -> page.Figure | None:
+def _length_figure(rows: Rows) -> page.Figure | None:
     """A curve per function over the length of the growing string; None if lengths are unknown."""
     cells: dict[str, dict[int, list[bool]]] = {}
     for row in rows.each(Filter(ACCURACY), keys=()):

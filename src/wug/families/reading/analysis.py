@@ -145,7 +145,7 @@ def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure:
         )
         warnings = [*filter(None, general), *_lag_warnings(lags, fit)]
         if predictors.with_spillover:
-            warnings += _suspicious(prepared, design, y, predictors, index, fit)
+            warnings += _warn_influential_rows(prepared, design, y, predictors, index, fit)
         fits.append(fit._replace(lags=lags, warnings=tuple(warnings)))
     return fits
 
@@ -234,7 +234,7 @@ def _lag_warnings(lags: Sequence[LagEffect], fit: MeasureFit) -> Iterator[str]:
             )
 
 
-def _suspicious(
+def _warn_influential_rows(
     prepared: PreparedTable, design: Design, y: Floats, predictors: PredictorSet, index: int, fit: MeasureFit
 ) -> Iterator[str]:
     """Warnings about rows that may carry an effect by themselves, with ΔLL without them."""

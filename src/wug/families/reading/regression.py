@@ -148,7 +148,7 @@ class Regression:
         right = products[at, -1] - sums * products[0, -1] / n
         norms = np.sqrt(np.maximum(np.diag(square), 0.0))
         lower, smallest = self._factor(square, norms, columns, fold)
-        slopes = _back(lower, norms, right)
+        slopes = _solve_normal_equations(lower, norms, right)
         middle = self._middle + float(products[0, -1]) / n
         intercept = middle - float(sums @ slopes) / n
         rss = float(products[-1, -1] - products[0, -1] ** 2 / n - right @ slopes)
@@ -157,10 +157,10 @@ class Regression:
             x = self._x[train][:, columns] - sums / n
             centred = self._y[train] - middle
             for _ in range(2):
-                slopes = slopes + _back(lower, norms, x.T @ (centred - x @ slopes))
+                slopes = slopes + _solve_normal_equations(lower, norms, x.T @ (centred - x @ slopes))
             rss = float(np.square(centred - x @ slopes).sum())
             intercept = middle - float(sums @ slopes) / n
-        inverse = _back(lower, norms, np.eye(len(columns)))
+        inverse = _solve_normal_equations(lower, norms, np.eye(len(columns)))
         return _Solution(slopes, intercept, max(rss, 0.0), n, inverse)
 
     def _factor(self, square: Floats, norms: Floats, columns: list[int], fold: int | None) -> tuple[Floats, float]:
@@ -265,7 +265,7 @@ def _scale(sigma: Sigma, rss: float, n: int, coefficients: int, residuals: Float
             return float(residuals.std(ddof=1))
 
 
-def _back(lower: Floats, norms: Floats, right: Floats) -> Floats:
+def _solve_normal_equations(lower: Floats, norms: Floats, right: Floats) -> Floats:
     """Solve the normal equations given the factor of their correlations."""
     scale = norms if right.ndim == 1 else norms[:, None]
     solved: Floats = np.linalg.solve(lower.T, np.linalg.solve(lower, right / scale)) / scale

@@ -171,10 +171,10 @@ def _item(raw: object, entry: str, regions: Mapping[int, str] | None, problems: 
     number: Any = fields.get("item_number")
     numbered = isinstance(number, int) and not isinstance(number, bool)
     if not numbered and not (isinstance(number, str) and number.strip() and _encodable(number)):
-        raise _wrong(fields, "item_number", "a whole number", entry)
+        raise _field_error(fields, "item_number", "a whole number", entry)
     place, conditions = f"item {number}", fields.get("conditions")
     if not isinstance(conditions, list) or not conditions:
-        raise _wrong(fields, "conditions", "a nonempty list", place)
+        raise _field_error(fields, "conditions", "a nonempty list", place)
     by_name: dict[str, Condition] = {}
     for position, raw_condition in enumerate(conditions, start=1):
         with problems:
@@ -182,7 +182,7 @@ def _item(raw: object, entry: str, regions: Mapping[int, str] | None, problems: 
             if condition.name in by_name:
                 problems.error(place, f"condition {condition.name!r} is repeated")
             by_name[condition.name] = condition
-    return SuiteItem(number, tuple(by_name.values()), _others(fields, "item_number", "conditions"))
+    return SuiteItem(number, tuple(by_name.values()), _unknown_fields(fields, "item_number", "conditions"))
 
 
 def _condition(
@@ -192,13 +192,13 @@ def _condition(
     fields = _object(raw, entry, "condition_name and regions")
     name = fields.get("condition_name")
     if not isinstance(name, str) or not name.strip() or not _encodable(name):
-        raise _wrong(fields, "condition_name", "text", entry)
+        raise _field_error(fields, "condition_name", "text", entry)
     place = f"{item}, condition {name.strip()}"
     if "%" in name or ";" in name:
         problems.error(place, "a condition's name cannot contain % or ;, since predictions could not refer to it")
     listed = fields.get("regions")
     if not isinstance(listed, list):
-        raise _wrong(fields, "regions", "a list", place)
+        raise _field_error(fields, "regions", "a list", place)
     regions_read: list[Region] = []
     for index, raw_region in enumerate(listed, start=1):
         with problems:
@@ -208,7 +208,7 @@ def _condition(
     ordered = tuple(sorted(regions_read, key=lambda region: region.number))
     if ordered and not any(region.text for region in ordered) and len(regions_read) == len(listed):
         problems.error(place, "the sentence has no text")
-    return Condition(name.strip(), ordered, _others(fields, "condition_name", "regions"))
+    return Condition(name.strip(), ordered, _unknown_fields(fields, "condition_name", "regions"))
 
 
 def _region(raw: object, place: str, position: int) -> Region:
@@ -216,15 +216,15 @@ def _region(raw: object, place: str, position: int) -> Region:
     fields = _object(raw, entry, "region_number and content")
     number, content = fields.get("region_number"), fields.get("content")
     if not isinstance(number, int) or isinstance(number, bool):
-        raise _wrong(fields, "region_number", "a whole number", entry)
+        raise _field_error(fields, "region_number", "a whole number", entry)
     if not isinstance(content, str):
-        raise _wrong(fields, "content", 'text ("" for none)', f"{place}, region {number}")
+        raise _field_error(fields, "content", 'text ("" for none)', f"{place}, region {number}")
     if not _encodable(content):
         raise InputError("content has a NUL or a lone surrogate, which is not text", place=f"{place}, region {number}")
-    return Region(number, content, _others(fields, "region_number", "content") if len(fields) > 2 else {})
+    return Region(number, content, _unknown_fields(fields, "region_number", "content") if len(fields) > 2 else {})
 
 
-def _others(fields: Mapping[str, Any], *known: str) -> dict[str, Any]:
+def _unknown_fields(fields: Mapping[str, Any], *known: str) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key not in known}
 
 
@@ -282,7 +282,7 @@ def source(raw: object) -> str:
     if raw.get("type", "formula") != "formula":
         raise InputError(f"type must be 'formula', not {describe(raw['type'])}")
     if not isinstance(raw.get("formula"), str):
-        raise _wrong(raw, "formula", "text")
+        raise _field_error(raw, "formula", "text")
     return str(raw["formula"])
 
 
@@ -292,10 +292,10 @@ def _legacy(raw: Mapping[str, Any]) -> str:
         raise InputError(f"unknown relation {relation!r}.{suggestion(str(relation), _RELATIONS)}")
     for key in ("l_operand", "r_operand"):
         if not isinstance(raw.get(key), str):
-            raise _wrong(raw, key, "a condition's name")
+            raise _field_error(raw, key, "a condition's name")
     region = raw.get("region_number")
     if region != "*" and (not isinstance(region, int) or isinstance(region, bool)):
-        raise _wrong(raw, "region_number", "a whole number")
+        raise _field_error(raw, "region_number", "a whole number")
     return f"({region};%{raw['l_operand']}%) {_RELATIONS[relation]} ({region};%{raw['r_operand']}%)"
 
 
@@ -340,7 +340,7 @@ def _list(raw: object, place: str) -> list[Any]:
     return raw
 
 
-def _wrong(fields: Mapping[str, Any], key: str, expected: str, place: str | None = None) -> InputError:
+def _field_error(fields: Mapping[str, Any], key: str, expected: str, place: str | None = None) -> InputError:
     """The error about a field that is missing or of the wrong type."""
     value = fields.get(key)
     actual = "NaN" if isinstance(value, float) and math.isnan(value) else describe(value)

@@ -108,9 +108,9 @@ def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_
     place = f"line {head.lines + 1}"
     columns = _columns(rest.split("\n", 1)[0])
     if columns is None:
-        raise InputError(_why_not(rest), file=path, place=place)
+        raise InputError(_refusal_reason(rest), file=path, place=place)
     rows = _rows(rest, columns, head.lines, path, problems)
-    _refuse_twice(columns, path, place)
+    _refuse_repeated_columns(columns, path, place)
     if columns.layout == "long" and chosen != ALL_COLUMNS:
         raise InputError(ONLY_WIDE, file=path)
     regions = _regions(columns, rows, chosen, place, problems) if columns.layout == "wide" else []
@@ -130,7 +130,7 @@ def _columns(first: str) -> TableColumns | None:
     return TableColumns(names, "wide") if wide else None
 
 
-def _why_not(rest: str) -> str:
+def _refusal_reason(rest: str) -> str:
     first = rest.split("\n", 1)[0].rstrip("\r")
     if not first.strip():
         return "not a SyntaxGym suite: there is no table below the lines that begin with #"
@@ -153,7 +153,7 @@ def _rows(rest: str, columns: TableColumns, above: int, path: Path, problems: Pr
     return rows
 
 
-def _refuse_twice(columns: TableColumns, path: Path, place: str) -> None:
+def _refuse_repeated_columns(columns: TableColumns, path: Path, place: str) -> None:
     """Raise for repeated columns; only regions of a wide table may have the same name."""
     names: list[str] = list(columns.names)
     if columns.layout == "wide":

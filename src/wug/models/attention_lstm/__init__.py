@@ -15,7 +15,7 @@ from wug.models.decoding import outputs
 from wug.models.decoding.conditional_scoring import END as SCORE_END
 from wug.models.decoding.conditional_scoring import SOURCE, ScorerInfo, SourceScorer, TokenLimits, refuse_unused
 from wug.models.decoding.outputs import Decoded
-from wug.models.huggingface.devices import halving, pick_device
+from wug.models.huggingface.devices import compute_in_halves, pick_device
 from wug.models.lstm import weights as lstm_weights
 from wug.models.lstm.weights import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_safetensors, require_shapes
 from wug.models.spec import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH, Identity, ModelSpec
@@ -209,7 +209,7 @@ class AttentionLSTMModel:
         def size(low: int, high: int) -> str:
             return f"{(high - low) * max(map(len, rows[low:high])):,} words in {self.id}"
 
-        return [*chain.from_iterable(halving(decode, 0, len(rows), size))]
+        return [*chain.from_iterable(compute_in_halves(decode, 0, len(rows), size))]
 
 
 @dataclass(frozen=True, slots=True)

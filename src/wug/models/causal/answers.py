@@ -11,7 +11,7 @@ from wug.arrays import Floats
 from wug.errors import ModelError
 from wug.models.tokenization.chat_templates import RenderedText
 from wug.models.tokenization.ragged import Ragged
-from wug.models.tokenization.tokens import no_panic
+from wug.models.tokenization.tokens import tokenizer_errors
 from wug.requests import Request, Scored, TextReading
 from wug.scores import Scores
 
@@ -82,7 +82,7 @@ class TextWriter:
         self._decoder = Decoder(model)
         self._tokenizer, self._limit = tokenizer, limit
 
-    @no_panic()
+    @tokenizer_errors()
     def write(self, requests: Sequence[Request], texts: Sequence[str], bos: int | None) -> Scores:
         """What the model writes after each text."""
         encoded = self._tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)

@@ -23,7 +23,7 @@ from wug.models.causal.output_layer import OutputLayer
 from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
 from wug.models.decoding.logprobs import LogitSource, LogprobQuery, TokenGroup, compute_logprobs
 from wug.models.huggingface.cpu import ThreadPool
-from wug.models.huggingface.devices import device_of, halving, nan_error
+from wug.models.huggingface.devices import compute_in_halves, device_of, nan_error
 from wug.models.huggingface.fused import rotating, rotation_of
 from wug.models.tokenization.ragged import Ragged
 
@@ -98,7 +98,7 @@ class CausalEngine:
         self.nodes = nodes or _affordable_nodes(self.device, vocabulary, all_logits=methods.output_layer is None)
         self._logits = methods.output_layer or LogitSource(self.device, vocabulary)
         self._distribution = distribution
-        self._takes_use_cache = _takes(model, "use_cache")
+        self._takes_use_cache = _has_parameter(model, "use_cache")
         self._rotation = rotation_of(model) if self.device.type == "cuda" else None
         no_tokens = np.empty(0, dtype=np.int64)
         self._later_starts = None if word_starts is None else word_starts.later
@@ -211,7 +211,7 @@ class CausalEngine:
         def size(low: int, high: int) -> str:
             return f"{(high - low) * batch.width:,} tokens on {self.device}"
 
-        blocks = halving(partial(self._compute, batch), first, last, size)
+        blocks = compute_in_halves(partial(self._compute, batch), first, last, size)
         if len(blocks) > 1:
             self.nodes = max(1, (last - first) // len(blocks) * batch.width)
         return blocks
@@ -331,7 +331,7 @@ def _without_cudnn_attention(device: torch.device) -> Iterator[None]:
         torch.backends.cuda.enable_cudnn_sdp(was_enabled)
 
 
-def _takes(model: PreTrainedModel, name: str) -> bool:
+def _has_parameter(model: PreTrainedModel, name: str) -> bool:
     parameters = inspect.signature(model.forward).parameters
     return name in parameters or any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
 

@@ -17,7 +17,7 @@ from wug.models.decoding.cuda_graph import LOOKUP_AFTER_TOKENS, CudaGraphDecoder
 from wug.models.decoding.outputs import Decoded, plan_batches, trim_at_end
 from wug.models.decoding.prompt_lookup import has_relative_positions
 from wug.models.decoding.static_batch import pad_rows
-from wug.models.huggingface.devices import FAILURES, halving, nan_error, ran_out, requests_per_chunk
+from wug.models.huggingface.devices import FAILURES, compute_in_halves, is_out_of_memory, nan_error, requests_per_chunk
 
 KEPT_SETTINGS = (
     "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", *greedy.TOKEN_SETTINGS,
@@ -84,7 +84,7 @@ class Decoder:
             try:
                 return self._cuda_graph.decode(sequences, limits)
             except (RuntimeError, MemoryError) as error:
-                if not ran_out(error):
+                if not is_out_of_memory(error):
                     raise
             self._cuda_graph = self._cuda_graph.smaller()
             self._drops_finished_rows = self._cuda_graph is None and self._may_drop_finished_rows()
@@ -114,7 +114,7 @@ class Decoder:
 
         width = (max(map(len, rows)) + limit) * self.beams
         advice = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
-        results = halving(
+        results = compute_in_halves(
             decode, 0, len(rows), lambda low, high: f"{(high - low) * width:,} tokens on {self.device}", advice
         )
         if len(results) > 1:

@@ -117,7 +117,7 @@ class StaticBatch(ABC):
     ) -> None:
         """Use `memory` for the keys and values of `rows` outputs of `length` tokens, with sources padded to `width`."""
         self._model, self._rows = model, rows
-        self._layers = _carve(memory, like.layers, rows, length, width)
+        self._layers = _views_of(memory, like.layers, rows, length, width)
         self._cache, self._cache_lengths = _static_cache(self._layers)
         self._source_mask = like.source_mask.new_zeros(rows, 1, 1, width)
         self._lowest = torch.finfo(like.source_mask.dtype).min
@@ -211,7 +211,7 @@ def smallest_fit(sizes: Sequence[int], minimum: int) -> int:
     return size
 
 
-def _carve(memory: Sequence[Sequence[Any]], like: Sequence[LayerCache], rows: int, length: int, width: int) -> Any:
+def _views_of(memory: Sequence[Sequence[Any]], like: Sequence[LayerCache], rows: int, length: int, width: int) -> Any:
     def view(flat: torch.Tensor, tensor: torch.Tensor, size: int) -> Any:
         heads, head_size = tensor.shape[1], tensor.shape[3]
         return flat[: rows * heads * size * head_size].view(rows, heads, size, head_size)

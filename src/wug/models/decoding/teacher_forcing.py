@@ -17,7 +17,7 @@ import torch
 from wug.arrays import Floats, Ints
 from wug.models.decoding.conditional_scoring import ForcedTarget
 from wug.models.decoding.logprobs import LogitSource, LogprobQuery, compute_logprobs
-from wug.models.huggingface.devices import halving, nan_error
+from wug.models.huggingface.devices import compute_in_halves, nan_error
 
 BATCH_TOKENS = {"cpu": 1 << 13, "cuda": 1 << 16}
 MAX_LOGITS = {"cpu": 1 << 25, "cuda": 1 << 29}
@@ -105,7 +105,7 @@ class TeacherForcing:
             return self._compute(targets[low:high], distribution)
 
         longest = max(len(target.tokens) for target in targets)
-        results = halving(compute, 0, len(targets), lambda low, high: f"{(high - low) * longest:,} tokens")
+        results = compute_in_halves(compute, 0, len(targets), lambda low, high: f"{(high - low) * longest:,} tokens")
         if len(results) > 1:
             self._tokens = max(1, self._tokens // len(results))
         return [*chain.from_iterable(results)]

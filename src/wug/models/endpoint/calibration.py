@@ -219,7 +219,7 @@ def _find_shift(server: Server, echo_format: EchoFormat, tolerance: float) -> bo
     echoed = "none" if worst.echoed[0] is None else f"{worst.echoed[0]:.3f}"
     remedy = "" if echo_format.has_bos else SEND_A_BOS
     if _distance(worst.echoed[0], worst.next.logprob) < 2 * ROUGH_NATS:
-        remedy = _rough(tolerance)
+        remedy = _rounding_hint(tolerance)
     raise InputError(
         f"the log-probabilities that it gives for a prompt are not those of its tokens. After {worst.beginning!r} it "
         f"writes {worst.next.text!r} with {worst.next.logprob:.3f}, but in a prompt that token has {echoed} there "
@@ -272,7 +272,7 @@ def _require_steady(server: Server, echo_format: EchoFormat, tolerance: float) -
                 raise InputError(
                     f"its log-probabilities depend on other requests: that of token {index + 1} of "
                     f"{left.text!r} is {a} and {b}. vLLM does so with prefix caching: start it with "
-                    f"--no-enable-prefix-caching. {_rough(tolerance)}"
+                    f"--no-enable-prefix-caching. {_rounding_hint(tolerance)}"
                 )
             largest = max(largest, abs((a or 0.0) - (b or 0.0)))
     if largest > EXACT_NATS:
@@ -321,7 +321,7 @@ def _close(left: float | None, right: float | None, tolerance: float) -> bool:
     return left is right if left is None or right is None else abs(left - right) <= tolerance
 
 
-def _rough(tolerance: float) -> str:
+def _rounding_hint(tolerance: float) -> str:
     if tolerance >= ROUGH_NATS:
         return f"Differences up to {ROUGH_NATS} are rounding in a coarse number format; these are larger"
     return (

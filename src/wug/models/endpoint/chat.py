@@ -146,7 +146,7 @@ class EndpointChat:
         chat, text = request.conversation, request.text
         settings = {"temperature": 0.0, "max_tokens": request.generate}
         if chat is None or chat.plain:
-            path, body = "/completions", {"prompt": _before(chat) + text, **settings}
+            path, body = "/completions", {"prompt": _context(chat) + text, **settings}
         else:
             path, body = CHAT, {**_messages(chat.messages), **settings}
 
@@ -154,7 +154,7 @@ class EndpointChat:
             generated = read_chat(answer) if path == CHAT else read_text(answer)[0]
             return [Scored(text, (len(text),), (len(text),), (None,), (generated,))]
 
-        return ServerRequest(path, body, text or _before(chat)[-80:], [position], read)
+        return ServerRequest(path, body, text or _context(chat)[-80:], [position], read)
 
     def _list_labels(self, chat: Chat, positions: Sequence[int], labels: Sequence[str]) -> ServerRequest[Scored]:
         """Labels among the likeliest first tokens; without log-probability if they are not."""
@@ -165,7 +165,7 @@ class EndpointChat:
             pairs = zip(labels, values, strict=True)
             return [Scored(label, (0,), (len(label),), (value,)) for label, value in pairs]
 
-        return ServerRequest(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, _before(chat)[-80:], positions, read)
+        return ServerRequest(CHAT, {**_messages(chat.messages), **FIRST_TOKEN}, _context(chat)[-80:], positions, read)
 
     def _by_tokens(self, position: int, request: Request) -> ServerRequest[Scored]:
         """A text after a chat that is rendered here and sent as token ids, to which a server adds nothing."""
@@ -191,7 +191,7 @@ class EndpointChat:
 
     def _after_text(self, position: int, request: Request) -> ServerRequest[Scored]:
         echo_format, text = self._require_prompts(), request.text
-        full_text = _before(request.conversation) + text
+        full_text = _context(request.conversation) + text
 
         def read(answer: object) -> list[Scored]:
             scored = echo_format.scored(full_text, answer)
@@ -312,7 +312,7 @@ def _scored(text: str, spans: Sequence[tuple[int, int]], logprobs: Sequence[floa
     return Scored(text, starts, tuple(max(a, b) for a, (_, b) in zip(starts, spans, strict=True)), tuple(logprobs))
 
 
-def _before(chat: Chat | None) -> str:
+def _context(chat: Chat | None) -> str:
     return "" if chat is None else "".join(text for _, text in chat.messages)
 
 

@@ -175,7 +175,7 @@ class Client:
                     raise self._refusal(reply, self._reason(data))
                 delay = _retry_after(reply.headers.get("retry-after"))
             if not tries_left or (delay is not None and delay > MAX_RETRY_AFTER_S):
-                raise self._given_up(request, tries, problem, delay)
+                raise self._failure(request, tries, problem, delay)
             self._warn_once(problem)
             await self._pause(wait if delay is None else max(wait, delay))
             wait = min(2 * wait, MAX_WAIT_S)
@@ -199,13 +199,13 @@ class Client:
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            start = self._clean(data[:100].decode("utf-8", errors="replace"))
+            start = self._redact(data[:100].decode("utf-8", errors="replace"))
             raise ModelError(
                 f"{self.address}: the response is not JSON: {start!r}. Is this the address of an OpenAI-compatible "
                 "server? Most end in /v1"
             ) from None
 
-    def _given_up(self, request: httpx.Request, tries: int, problem: str, delay: float | None) -> ModelError:
+    def _failure(self, request: httpx.Request, tries: int, problem: str, delay: float | None) -> ModelError:
         wait_hint = f" It asks to wait {delay:,.0f} s." if delay is not None else ""
         attempts = f"after {tries} tries" if tries > 1 else "at the first try"
         return ModelError(
@@ -221,7 +221,7 @@ class Client:
             remedy = "Put it in the environment variable OPENAI_API_KEY, or name the variable with -M key=VARIABLE"
             return Refusal(f"{self.address}: {key}, status {status}{reason}. {remedy}", status)
         if 300 <= status < 400:
-            location = self._clean(reply.headers.get("location", "another address"))
+            location = self._redact(reply.headers.get("location", "another address"))
             return Refusal(f"{self.address}: redirects to {location}. Use that address", status)
         if status in (404, 405):
             remedy = "Is this the address of an OpenAI-compatible server, up to /v1?"
@@ -237,7 +237,7 @@ class Client:
                 if isinstance(message, dict) and name in message:
                     message = message[name]
             text = message if isinstance(message, str) else json.dumps(message)
-        text = self._clean(" ".join(text.split()))
+        text = self._redact(" ".join(text.split()))
         return f": {text[:300]}{'…' if len(text) > 300 else ''}" if text else ""
 
     def _failure_reason(self, error: Exception) -> str:
@@ -251,9 +251,9 @@ class Client:
                 return f"the host is not known ({cause.strerror})"
         if isinstance(error, TimeoutError):
             return f"no complete response came within {self._timeout:g} s"
-        return f"the connection failed ({self._clean(str(error)) or type(error).__name__})"
+        return f"the connection failed ({self._redact(str(error)) or type(error).__name__})"
 
-    def _clean(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         redacted = text.replace(self._key, "***") if self._key else text
         return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in redacted)
 

@@ -146,7 +146,7 @@ def gpu_is_shared() -> bool:
     return not succeeded or mode.value == 0
 
 
-def ran_out(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error of torch says that memory ran out."""
     import torch
 
@@ -155,7 +155,7 @@ def ran_out(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(text in str(error) for text in OUT_OF_MEMORY_MESSAGES)
 
 
-def halving(
+def compute_in_halves(
     compute: Callable[[int, int], Result],
     low: int,
     high: int,
@@ -171,7 +171,7 @@ def halving(
     try:
         return [compute(low, high)]
     except (RuntimeError, MemoryError) as error:
-        if not ran_out(error):
+        if not is_out_of_memory(error):
             raise
         if high - low == 1:
             raise ModelError(f"out of memory for {size(low, high)}: {advice}") from error
@@ -180,4 +180,4 @@ def halving(
         torch.cuda.empty_cache()
     half = (low + high) // 2
     log.warning("memory ran out: continuing with %s at a time", size(low, half))
-    return [*halving(compute, low, half, size, advice), *halving(compute, half, high, size, advice)]
+    return [*compute_in_halves(compute, low, half, size, advice), *compute_in_halves(compute, half, high, size, advice)]

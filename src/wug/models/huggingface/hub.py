@@ -18,7 +18,7 @@ TIMEOUT_S = 3.0
 """Timeout for the first response."""
 
 
-def only_here(spec: ModelSpec) -> bool:
+def must_be_cached(spec: ModelSpec) -> bool:
     """Whether a model must come from the cache, as the Hugging Face Hub is out of reach; ModelError if it is absent."""
     try:
         from huggingface_hub import constants
@@ -34,7 +34,7 @@ def only_here(spec: ModelSpec) -> bool:
     )
 
 
-def hub_is_away() -> bool:
+def is_hub_offline() -> bool:
     """Whether the Hugging Face Hub is offline or disabled."""
     try:
         from huggingface_hub import constants
@@ -67,7 +67,7 @@ def reachable(endpoint: str, timeout_s: float) -> bool:
 
 def prefetch(spec: ModelSpec) -> None:
     """Download the files of a model on the Hugging Face Hub, if it is one; errors are left to loading."""
-    if existing(spec.name) or spec.name.startswith((".", "/", "~")) or hub_is_away():
+    if existing(spec.name) or spec.name.startswith((".", "/", "~")) or is_hub_offline():
         return
     try:
         import huggingface_hub

@@ -101,7 +101,7 @@ def adopt(
             )
     if tokenizer is None:
         raise InputError(f"{spec}: its files have no tokenizer. Give one: wug.open_model(model, tokenizer=…)")
-    if reference is not None and _same(backend, reference, model, tokenizer):
+    if reference is not None and _equals_files(backend, reference, model, tokenizer):
         dtype = _dtype(model)
         spec = ModelSpec(backend, spec.name, None, {**({} if dtype == "float32" else {"dtype": dtype}), **options})
         name, fingerprint = reference.name, reference.fingerprint
@@ -140,7 +140,7 @@ def _from_files(source: ModelSpec, model: PreTrainedModel) -> loading.HubModel |
         return None
 
 
-def _same(
+def _equals_files(
     backend: str, reference: loading.HubModel, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> bool:
     """Whether a model equals that of its files, to the last weight."""

@@ -18,7 +18,7 @@ from wug.errors import MissingExtra, ModelError, WugError, first_line, needs_ext
 from wug.files import read_object, user_path
 from wug.models.huggingface.adapters import adapt, require_same_words
 from wug.models.huggingface.devices import pick_device
-from wug.models.huggingface.hub import only_here
+from wug.models.huggingface.hub import must_be_cached
 from wug.models.huggingface.quantization import prepare, quantization_settings, require_right, silence_loggers
 from wug.models.huggingface.tokenizer_loading import find_file, guard_embeddings, load_tokenizer
 from wug.models.spec import Loading, ModelSpec
@@ -158,7 +158,7 @@ def load(spec: ModelSpec, auto: str, loading: Loading) -> HubModel:
 def _settings(spec: ModelSpec, loading: Loading, files: ModelFiles) -> dict[str, Any]:
     return {
         "trust_remote_code": loading.trust_remote_code,
-        "local_files_only": bool(files.paths) or only_here(spec),
+        "local_files_only": bool(files.paths) or must_be_cached(spec),
         **({} if spec.revision is None else {"revision": spec.revision}),
         **({"gguf_file": files.gguf} if files.gguf else {}),
     }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import ModelError
 from wug.models.spec import ModelSpec
-from wug.models.tokenization.tokens import no_panic
+from wug.models.tokenization.tokens import tokenizer_errors
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -43,7 +43,7 @@ MAX_GROWTH = 1000
 log = logging.getLogger("wug")
 
 
-@no_panic()
+@tokenizer_errors()
 def load_tokenizer(location: str, spec: ModelSpec, settings: Mapping[str, Any]) -> Any:
     """The tokenizer of a folder or of a model on the Hugging Face Hub; `settings` are for `from_pretrained`."""
     import transformers

@@ -12,7 +12,7 @@ import numpy as np
 from wug.arrays import Floats, Ints
 from wug.errors import InputError, ModelError, needs_extra
 from wug.files import read_object, user_path
-from wug.models.huggingface.devices import pick_device, ran_out
+from wug.models.huggingface.devices import is_out_of_memory, pick_device
 from wug.models.lstm.weights import (
     CONFIG,
     VOCABULARY,
@@ -98,7 +98,7 @@ class WordLSTM:
             with torch.inference_mode():
                 blocks = self._carried(requests, words) if self.ordered else self._fresh(requests, words)
         except (RuntimeError, MemoryError) as error:
-            if not ran_out(error):
+            if not is_out_of_memory(error):
                 raise
             raise ModelError(f"{self._spec}: out of memory. Use another --device, or -M dtype=bfloat16") from error
         columns = np.concatenate([np.empty((3 if _wants_distribution(requests) else 1, 0)), *blocks], axis=1)

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 from wug.arrays import Floats, Ints
 from wug.errors import ModelError, first_line
 from wug.models.huggingface.cpu import prepack
-from wug.models.huggingface.devices import FAILURES, halving, nan_error
+from wug.models.huggingface.devices import FAILURES, compute_in_halves, nan_error
 from wug.models.masked.masked_copies import MaskedBatch, MaskedPlan, MaskedTargets
 from wug.models.tokenization.ragged import Ragged
 
@@ -68,7 +68,7 @@ class MaskedEngine:
         def size(first: int, last: int) -> str:
             return f"{(last - first) * int(plan.lengths[first]):,} tokens on {self.model.device}"
 
-        results = halving(compute, first, last, size)
+        results = compute_in_halves(compute, first, last, size)
         if len(results) > 1:
             self.nodes = (last - first) // len(results) * int(plan.lengths[first])
         return results

@@ -22,7 +22,7 @@ from wug.models.seq2seq.config import DecodingConfig, HubTokenizer, Seq2SeqToken
 from wug.models.seq2seq.conversion import Translator
 from wug.models.seq2seq.scoring import SpanScorer
 from wug.models.spec import BATCH, BEAMS, MAX_LENGTH, WEIGHTS, Identity, Loading, ModelSpec, signature_options
-from wug.models.tokenization.tokens import no_panic
+from wug.models.tokenization.tokens import tokenizer_errors
 from wug.models.weights.fingerprints import fingerprint, folder_of
 from wug.options import Option
 from wug.requests import Answer, Source
@@ -120,7 +120,7 @@ class Seq2SeqModel:
         """One answer per source, in order; empty for a source that exceeds the model's limit."""
         return outputs.map_distinct(sources, self._generate)
 
-    @no_panic()
+    @tokenizer_errors()
     def _generate(self, sources: list[str | Source]) -> list[Answer]:
         texts = [source if isinstance(source, str) else source.text for source in sources]
         self._check_tokenizer(texts)

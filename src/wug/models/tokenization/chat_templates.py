@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wug.errors import ModelError, first_line
 from wug.files import checksum, shortened
-from wug.models.tokenization.tokens import SpecialTokens, no_panic, require_offsets
+from wug.models.tokenization.tokens import SpecialTokens, require_offsets, tokenizer_errors
 from wug.requests import Chat, ChatWrapper, Request
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class ChatTemplate:
             self._checked_header(request)
         self.render([request for request in requests if request.conversation and not request.conversation.answers])
 
-    @no_panic()
+    @tokenizer_errors()
     def render(self, requests: Sequence[Request]) -> list[RenderedText]:
         """Each text with what is read before it."""
         headers = [self._checked_header(request) for request in requests]

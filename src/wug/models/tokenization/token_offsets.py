@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from wug.alignment import BYTE_LETTERS, align, first_visible, is_unknown, left_out
+from wug.alignment import BYTE_LETTERS, align, first_visible, is_unknown, uncovered_characters
 from wug.errors import InputError
 from wug.requests import Span
 
@@ -43,7 +43,7 @@ def token_spans(text: str, tokens: Sequence[str], offsets: Sequence[int] | None 
     if any(token and _is_part(token) for token in tokens):
         raise InputError(f"the tokens {_token_text(tokens)} fit {text[:80]!r} in no way, or in several")
     spans = align(text, tokens, starts=(), ends=())
-    if missing := left_out(text, spans):
+    if missing := uncovered_characters(text, spans):
         raise InputError(f"no token is left for {text[missing[0] :][:30]!r} in {text[:80]!r}")
     return spans
 

@@ -38,7 +38,7 @@ class Unknown(NamedTuple):
 
 
 @contextmanager
-def no_panic() -> Iterator[None]:
+def tokenizer_errors() -> Iterator[None]:
     """Turn a panic of the tokenizers library, which `except Exception` does not catch, into a ModelError."""
     try:
         yield
@@ -153,7 +153,7 @@ class OffsetTokenizer:
         self._drops = _dropping(self._backend)
         self._words = WordTokenCache(self._tokens_of) if tokenizes_words_separately(self._backend) else None
 
-    @no_panic()
+    @tokenizer_errors()
     def __call__(self, requests: Sequence[Request], *, cut: bool = True) -> TokenizedTexts:
         """The tokens of each request's text, up to the end of its span if `cut`."""
         texts = texts_of(requests)
@@ -193,7 +193,7 @@ def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], 
     if model["type"] != "BPE" or model.get("unk_token") is not None or model.get("byte_fallback"):
         return None
     if '"ByteLevel"' not in json.dumps([config["normalizer"], config["pre_tokenizer"]]):
-        return _leaves_out
+        return _skips_letters
     from transformers.convert_slow_tokenizer import bytes_to_unicode
 
     known_bytes = bytes(byte for byte, name in bytes_to_unicode().items() if backend.token_to_id(name) is not None)
@@ -202,7 +202,7 @@ def _dropping(backend: Tokenizer) -> Callable[[str, Sequence[tuple[int, int]]], 
     return lambda text, _: bool(text.encode("utf-8", "surrogatepass").translate(None, known_bytes))
 
 
-def _leaves_out(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
+def _skips_letters(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
     last = 0
     for start, end in [*offsets, (len(text), len(text))]:
         if any(map(str.isalnum, text[last:start])):
@@ -211,7 +211,7 @@ def _leaves_out(text: str, offsets: Sequence[tuple[int, int]]) -> bool:
     return False
 
 
-@no_panic()
+@tokenizer_errors()
 def word_spans(backend: Tokenizer, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
     """The spans of the words of each text, by the pre-tokenizer if it splits, else by white space."""
     if not splits_words(backend):
@@ -335,7 +335,7 @@ class SeparateWords:
     """Where each token is in the text of its request."""
 
     @classmethod
-    @no_panic()
+    @tokenizer_errors()
     def of(cls, hf: PreTrainedTokenizerBase, requests: Sequence[Request]) -> SeparateWords:
         """From requests that say where their word begins (`Request.separate_word_start`)."""
         encode = hf.backend_tokenizer.encode

@@ -119,7 +119,7 @@ def grammar_violations(form: LogicalForm) -> Iterator[Violation]:
             else:
                 for argument, kinds in zip(arguments, takes, strict=True):
                     if kind_of(argument) not in kinds:
-                        yield _odd_argument(term, argument, dialect)
+                        yield _invalid_argument(term, argument, dialect)
 
 
 def sense_violations(form: LogicalForm) -> Iterator[Violation]:
@@ -137,25 +137,25 @@ def sense_violations(form: LogicalForm) -> Iterator[Violation]:
     roles: set[tuple[str, str]] = set()
     for noun, (index,), _ in prefix:
         if index in nouns:
-            yield _two_words(index, nouns[index], noun, dialect)
+            yield _conflicting_words(index, nouns[index], noun, dialect)
         nouns[index] = noun
     for predicate, arguments, _ in body:
         word, role, _, first, _ = predicate_type(predicate, dialect)
         index = arguments[0]
         if first == "verb":
             if word and verbs.setdefault(index, word) != word:
-                yield _two_words(index, verbs[index], word, dialect)
+                yield _conflicting_words(index, verbs[index], word, dialect)
             if role:
                 if (index, role) in roles:
                     yield Violation("role-twice", f"{_name(index, dialect)} has two of the role {role}")
                 roles.add((index, role))
         elif not role:
             if index in nouns:
-                yield _two_words(index, nouns[index], word, dialect)
+                yield _conflicting_words(index, nouns[index], word, dialect)
             nouns[index] = word
     for index, verb in verbs.items():
         if index in nouns:
-            yield _two_words(index, nouns[index], verb, dialect)
+            yield _conflicting_words(index, nouns[index], verb, dialect)
     yield from _argument_violations(body, nouns, verbs, dialect)
     used = {argument for _, arguments, _ in body for argument in arguments}
     for term in prefix:
@@ -264,12 +264,12 @@ def _argument_violations(
         word, _, _, from_what, to_what = predicate_type(term[0], dialect)
         starts = nouns if from_what == "noun" else verbs
         if first not in starts:
-            yield _astray(term, first, from_what, first in verbs or first in nouns, dialect)
+            yield _wrong_target(term, first, from_what, first in verbs or first in nouns, dialect)
         elif word and starts[first] != word and starts is nouns:
             text = f"`{render_term(term, dialect)}` modifies {_name(first, dialect)}, which is a {nouns[first]}"
             yield Violation("modifier-head", text)
         if second not in (nouns if to_what == "noun" else verbs) and second.isdigit():
-            yield _astray(term, second, to_what, second in verbs or second in nouns, dialect)
+            yield _wrong_target(term, second, to_what, second in verbs or second in nouns, dialect)
 
 
 def _parts(prefix: tuple[Term, ...], body: tuple[Term, ...]) -> int:
@@ -303,21 +303,21 @@ def _unknown(term: Term, dialect: Dialect) -> Violation:
     return Violation("role", text)
 
 
-def _odd_argument(term: Term, argument: str, dialect: Dialect) -> Violation:
+def _invalid_argument(term: Term, argument: str, dialect: Dialect) -> Violation:
     name, text = _name(argument, dialect), render_term(term, dialect)
     if kind_of(argument) == "zero-padded":
         return Violation("zero-padded", f"the index of `{name}` in `{text}` has a leading zero")
     return Violation("argument", f"`{name}` is not allowed there in `{text}`")
 
 
-def _astray(term: Term, index: str, expected: str, known: bool, dialect: Dialect) -> Violation:
+def _wrong_target(term: Term, index: str, expected: str, known: bool, dialect: Dialect) -> Violation:
     name, text = _name(index, dialect), render_term(term, dialect)
     if known:
         return Violation("target", f"`{name}` in `{text}` is not a {expected}")
     return Violation("unbound", f"`{name}` in `{text}` is not introduced by a noun or a verb")
 
 
-def _two_words(index: str, first: str, second: str, dialect: Dialect) -> Violation:
+def _conflicting_words(index: str, first: str, second: str, dialect: Dialect) -> Violation:
     return Violation("two-words", f"`{_name(index, dialect)}` is both {first!r} and {second!r}")
 
 

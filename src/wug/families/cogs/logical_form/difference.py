@@ -101,7 +101,7 @@ def _side_by_side(
 ) -> list[TermPair]:
     ours, theirs = _pieces(gold, dialect), _pieces(prediction, dialect)
     pairs = _partners(ours, theirs, _renamed_pieces(gold, prediction, theirs))
-    moved = _out_of_order([pairs[position] for position in range(len(ours)) if position in pairs])
+    moved = _misordered_positions([pairs[position] for position in range(len(ours)) if position in pairs])
     taken = set(pairs.values())
     rows: list[TermPair] = []
     next_partner = 0
@@ -110,11 +110,11 @@ def _side_by_side(
         if partner is None:
             rows.append(TermPair(piece.text(dialect), None, ("missing",)))
             continue
-        rows += [_too_many(theirs[at], dialect) for at in range(next_partner, partner) if at not in taken]
+        rows += [_extra_term(theirs[at], dialect) for at in range(next_partner, partner) if at not in taken]
         next_partner = max(next_partner, partner)
         changes = _changes(piece, theirs[partner]) or (("order",) if partner in moved else ())
         rows.append(TermPair(piece.text(dialect), theirs[partner].text(dialect), changes))
-    rows += [_too_many(theirs[at], dialect) for at in range(next_partner, len(theirs)) if at not in taken]
+    rows += [_extra_term(theirs[at], dialect) for at in range(next_partner, len(theirs)) if at not in taken]
     return rows
 
 
@@ -227,11 +227,11 @@ def _changes(first: _Piece, second: _Piece) -> tuple[str, ...]:
     return tuple(compress(("index", "role", "name", "definiteness"), present))
 
 
-def _too_many(piece: _Piece, dialect: Dialect) -> TermPair:
+def _extra_term(piece: _Piece, dialect: Dialect) -> TermPair:
     return TermPair(None, piece.text(dialect), ("extra",) if piece.features else ("ill-formed",))
 
 
-def _out_of_order(positions: Iterable[int]) -> set[int]:
+def _misordered_positions(positions: Iterable[int]) -> set[int]:
     """The positions outside of the longest increasing subsequence."""
     tails: list[int] = []
     before: dict[int, int | None] = {}

@@ -52,7 +52,7 @@ def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
     other_prefix, other_body = frozenset(second.prefix), frozenset(second.body)
     if len(prefix) != len(other_prefix) or len(body) != len(other_body):
         return None
-    looks, other_looks = _looks(prefix, body), _looks(other_prefix, other_body)
+    looks, other_looks = _positions_by_index(prefix, body), _positions_by_index(other_prefix, other_body)
     if len(looks) != len(other_looks) or sorted(looks.values()) != sorted(other_looks.values()):
         return None
     by_look = {look: index for index, look in looks.items()}
@@ -91,7 +91,7 @@ def _renamed(terms: Iterable[Term], names: Mapping[str, str]) -> set[tuple[str, 
     return {(p, tuple([get(a, a) for a in arguments]), definite) for p, arguments, definite in terms}
 
 
-def _looks(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
+def _positions_by_index(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
     """For each index, its positions, as one string."""
     around: defaultdict[str, list[str]] = defaultdict(list)
     for terms, separator in ((prefix, ";"), (body, "/")):

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from wug.errors import InputError
 from wug.families.cogs.make import grammar
 from wug.families.cogs.make.grammar import CogsLine, Lexicon, english
-from wug.families.cogs.make.sampling import EXPOSURES, TYPES, ClauseSampler, ClauseSpec, having, tested
+from wug.families.cogs.make.sampling import EXPOSURES, TYPES, ClauseSampler, ClauseSpec, held_out_clause, tested
 
 Files: TypeAlias = dict[str, list[CogsLine]]
 
@@ -67,7 +67,7 @@ class _Maker:
         random = self.random("train")
         lines = _primitives(random, self.lexicon)
         for seen in EXPOSURES:
-            lines += self.draw(random, [having(self.lexicon, *seen)], f"exposure_example_{seen.word}")
+            lines += self.draw(random, [held_out_clause(self.lexicon, *seen)], f"exposure_example_{seen.word}")
         lines += self.in_distribution(random, size - len(lines))
         random.shuffle(lines)
         return lines
@@ -101,16 +101,16 @@ class _Maker:
 
 def _primitives(random: Random, lexicon: Lexicon) -> list[CogsLine]:
     nouns = [*lexicon.nouns["people"].items, *lexicon.nouns["things"].items]
-    transitive = _all(lexicon, "transitive", "omissible")
+    transitive = _lemmas(lexicon, "transitive", "omissible")
     words = {
         "name": [*random.sample(lexicon.names.items, NAMES_ALONE), lexicon.held_out["prim_proper"]],
         "noun": [*random.sample(nouns, NOUNS_ALONE), lexicon.held_out["prim_common"]],
         "transitive": random.sample(transitive, TRANSITIVE_ALONE),
-        "unaccusative": _all(lexicon, "causative"),
-        "unergative": [*_all(lexicon, "unergative"), lexicon.held_out_verbs["prim_verb"].lemma],
+        "unaccusative": _lemmas(lexicon, "causative"),
+        "unergative": [*_lemmas(lexicon, "unergative"), lexicon.held_out_verbs["prim_verb"].lemma],
     }
     return [grammar.primitive(kind, word) for kind, words_of_kind in words.items() for word in words_of_kind]
 
 
-def _all(lexicon: Lexicon, *classes: str) -> list[str]:
+def _lemmas(lexicon: Lexicon, *classes: str) -> list[str]:
     return [verb.lemma for name in classes for verb in lexicon.verbs[name].items]

@@ -222,10 +222,10 @@ def tested(kind: str, number: int, lexicon: Lexicon) -> ClauseSpec:
         return ClauseSpec(clauses=depth)
     if kind == "pp_recursion":
         return ClauseSpec(OBJECT_FRAMES, modifiers=depth)
-    return having(lexicon, *LEXICAL[kind])
+    return held_out_clause(lexicon, *LEXICAL[kind])
 
 
-def having(lexicon: Lexicon, word: str, frames: tuple[str, ...], role: str | None) -> ClauseSpec:
+def held_out_clause(lexicon: Lexicon, word: str, frames: tuple[str, ...], role: str | None) -> ClauseSpec:
     """A sentence with a held-out word."""
     if role is None:
         return ClauseSpec(frames, verb=lexicon.held_out_verbs[word])

@@ -190,14 +190,14 @@ def _examples(grammar: TemplateGrammar, pattern: Pattern, n: int | None, seed: i
         # A string as seed is hashed in the same way by every Python version, and contains the condition, so that a
         # sample does not change when another pattern does.
         rng = random.Random(f"{seed}/{pattern.name}/{label}")
-        for good, wrong in _all(grammar, variant) if count is None else _sample(grammar, variant, count, rng):
+        for good, wrong in _all_sentences(grammar, variant) if count is None else _sample(grammar, variant, count, rng):
             item += 1
             for foil, bad in enumerate(wrong, 1):
                 contrast = str(foil) if len(wrong) > 1 else ""
                 yield Example(pattern.name, label, contrast, item, good, bad, pattern.compare)
 
 
-def _all(grammar: TemplateGrammar, variant: _Variant) -> Iterator[_Sentences]:
+def _all_sentences(grammar: TemplateGrammar, variant: _Variant) -> Iterator[_Sentences]:
     for indices in product(*(range(len(items)) for items in variant.items)):
         if (sentences := _realise(grammar, variant, indices)) is not None:
             yield sentences
@@ -209,7 +209,7 @@ def _sample(grammar: TemplateGrammar, variant: _Variant, n: int, rng: random.Ran
     Drawn with `random()` only: it is the only method whose values Python guarantees to stay the same.
     """
     if 3 * n >= variant.size:
-        everything = list(_all(grammar, variant))
+        everything = list(_all_sentences(grammar, variant))
         for last in range(len(everything) - 1, 0, -1):
             other = int(rng.random() * (last + 1))
             everything[last], everything[other] = everything[other], everything[last]

@@ -79,7 +79,7 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
     with_words = any(row.outcome.detail.get("words_good") for row in probe)
     return page.ItemsView(
         outcomes.ACCURACY,
-        _shown(factor),
+        _item_view(factor),
         (failing,),
         size=50,
         noun="pair",
@@ -151,7 +151,7 @@ def _tally(rows: Rows) -> page.CountsPart:
 
 
 @cache
-def _shown(factor: float) -> Callable[[OutcomeRow, Sequence[OutcomeRow]], page.ItemView]:
+def _item_view(factor: float) -> Callable[[OutcomeRow, Sequence[OutcomeRow]], page.ItemView]:
     """How a pair is shown, with its scores multiplied by a factor."""
     return partial(_item, factor=factor)
 

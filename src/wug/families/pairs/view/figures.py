@@ -17,7 +17,7 @@ from wug.identity import Group
 from wug.outcomes import Result
 from wug.rows import Filter, Rows
 from wug.views import charts, grouped
-from wug.views.chance import line, put_behind
+from wug.views.chance import add_behind, line
 from wug.views.grouped import best_first, by_field, dots, field_figures, interval_note, overall_of
 from wug.views.parts import Figure
 
@@ -149,7 +149,7 @@ def correlation_figure(result: Result, ceiling: float | None) -> Figure | None:
 
 def _with_ceiling(draw: Callable[[], altair.LayerChart], ceiling: float) -> altair.LayerChart:
     chart = draw()
-    put_behind(chart, line(ceiling, "x", f"noise ceiling {number(ceiling)}"))
+    add_behind(chart, line(ceiling, "x", f"noise ceiling {number(ceiling)}"))
     return chart
 
 

@@ -212,7 +212,7 @@ class Natural:
             shape = self._samplers[pick(running, random)][1].draw(depth, length, random)
             functions = sum(isinstance(part, str) and part != "," for part in shape)
             if random.random() * max(_KEPT) < _KEPT[min(functions, len(_KEPT)) - 1]:
-                return self._names.dealt(shape, random)
+                return self._names.with_new_names(shape, random)
 
 
 FunctionPosition: TypeAlias = tuple[str, int]
@@ -235,7 +235,7 @@ class FunctionNames:
             self._cards.setdefault((before, arity(function) or 0), []).extend([function] * count)
         self._preferences = _preferences(pairs)
 
-    def dealt(self, shape: Shape, random: Random) -> Shape:
+    def with_new_names(self, shape: Shape, random: Random) -> Shape:
         """The shape with a new name of the same arity for each function."""
         renamed = list(shape)
         before = [""]
@@ -243,11 +243,11 @@ class FunctionNames:
             position = before.pop()
             if not arguments:
                 continue
-            name = renamed[at] = self._deal((position, len(arguments)), arguments, random)
+            name = renamed[at] = self._next_name((position, len(arguments)), arguments, random)
             before += [f"{name} ,", name] if len(arguments) == 2 else [name]
         return renamed
 
-    def _deal(self, position: FunctionPosition, arguments: Sequence[int], random: Random) -> str:
+    def _next_name(self, position: FunctionPosition, arguments: Sequence[int], random: Random) -> str:
         deck = self._left.setdefault(position, [])
         if not deck:
             deck += random.sample(self._cards[position], len(self._cards[position]))

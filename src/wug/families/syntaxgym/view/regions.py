@@ -95,10 +95,10 @@ def mean_figure(
     """The chart of all items, which may have been read already; None if no region has a value."""
     items = measured(rows) if items is None else items
     names = names_of(result, items.values())
-    figure = _figure(result, region_means(items.values(), names), marked, _over(len(items)))
+    figure = _figure(result, region_means(items.values(), names), marked, _note(len(items)))
     if figure is None:
         return None
-    alone, beside = partial(item_figure, result, rows, marked), partial(_beside, result, rows, marked)
+    alone, beside = partial(item_figure, result, rows, marked), partial(_figure_pair, result, rows, marked)
     return replace(figure, items=tuple(items), item_figure=alone, pair=beside, question=question(result))
 
 
@@ -110,7 +110,7 @@ def item_figure(result: Result, rows: Rows, marked: Collection[int], item: str) 
     return _figure(result, means, marked, f"Item {item}.", words=_words(sentences))
 
 
-def _beside(result: Result, rows: Rows, marked: Collection[int], name: str, other: OtherResult) -> FigurePair:
+def _figure_pair(result: Result, rows: Rows, marked: Collection[int], name: str, other: OtherResult) -> FigurePair:
     """The charts of two models, side by side and together."""
     sides = []
     for model, its_result, its in ((name, result, rows), (other.name, other.result, other.rows)):
@@ -120,9 +120,9 @@ def _beside(result: Result, rows: Rows, marked: Collection[int], name: str, othe
     top = region_chart.ceiling(both)
     draw = partial(_figure, result, marked=marked)
     first, second = (
-        draw([region_mean._replace(model="") for region_mean in means], note=_over(n), top=top) for _, means, n in sides
+        draw([region_mean._replace(model="") for region_mean in means], note=_note(n), top=top) for _, means, n in sides
     )
-    said = f"{name}: solid lines and full points; {other.name}: dashed lines and hollow points. {_over(sides[0][2])}"
+    said = f"{name}: solid lines and full points; {other.name}: dashed lines and hollow points. {_note(sides[0][2])}"
     return FigurePair(first, second, draw(both, note=said))
 
 
@@ -162,7 +162,7 @@ def _figure(
     )
 
 
-def _over(items: int) -> str:
+def _note(items: int) -> str:
     few = f" (fewer than {ENOUGH}, so without intervals)" if items < ENOUGH else " with 95% t intervals"
     return f"Means over {plural(items, 'item')}{few}."
 
