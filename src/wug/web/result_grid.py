@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from wug.formatting import FormattedEstimate, number
 from wug.identity import ModelId
@@ -32,6 +32,7 @@ SHADE_THRESHOLDS = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995)
 SPARKLINE_WIDTH_PX, SPARKLINE_HEIGHT_PX, SPARKLINE_POINTS = 48, 14, 24
 ROWS_PER_PAGE, COLUMNS_PER_PAGE = 25, 40
 ResultsByRun: TypeAlias = Mapping[int, Sequence[Summary]]
+Key = TypeVar("Key", int, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +192,8 @@ class _RowSource(NamedTuple):
 
     def newest(self, suite: str) -> Summary | None:
         """The newest complete result on a suite, or the newest of any status."""
-        results_of_suite = self.results.get(suite, ())
-        return next(
-            (summary for summary in reversed(results_of_suite) if summary.status == "complete"),
-            results_of_suite[-1] if results_of_suite else None,
-        )
+        results = self.results.get(suite)
+        return max(reversed(results), key=lambda summary: summary.status == "complete") if results else None
 
 
 class GridSelection(NamedTuple):
@@ -258,9 +256,7 @@ def fingerprint(parts: Sequence[str]) -> str:
 
 def _rows(source: GridSource) -> list[_RowSource]:
     """One row per model and per sweep, those with the newest runs first."""
-    by_run: dict[int, list[Summary]] = {}
-    for summary in source.results:
-        by_run.setdefault(summary.run, []).append(summary)
+    by_run = _grouped(source.results, lambda summary: summary.run)
     runs: dict[str, list[Run]] = {}
     for run in source.runs:
         if run.id in by_run:
@@ -276,7 +272,8 @@ def _rows(source: GridSource) -> list[_RowSource]:
 
 def _model_row(key: str, runs: Sequence[Run], by_run: ResultsByRun, names: Mapping[str, str]) -> _RowSource:
     results = sorted((summary for run in runs for summary in by_run[run.id]), key=lambda summary: summary.id)
-    return _RowSource(key, names[key], ModelId.parse(key).backend, tuple(runs), _by_suite(results))
+    by_suite = _grouped(results, lambda summary: summary.suite)
+    return _RowSource(key, names[key], ModelId.parse(key).backend, tuple(runs), by_suite)
 
 
 def _sweep_row(key: str, runs: Sequence[Run], by_run: ResultsByRun, sweeps: Mapping[int, str]) -> _RowSource:
@@ -284,17 +281,17 @@ def _sweep_row(key: str, runs: Sequence[Run], by_run: ResultsByRun, sweeps: Mapp
     steps = {run.id: step_in(run) for run in runs}
     has_steps = all(step is not None for step in steps.values())
     ordered_runs = sorted(runs, key=lambda run: (steps[run.id] or 0.0 if has_steps else 0.0, run.id))
-    results = _by_suite(summary for run in ordered_runs for summary in by_run[run.id])
+    results = _grouped((summary for run in ordered_runs for summary in by_run[run.id]), lambda summary: summary.suite)
     models = len({run.model for run in runs})
     noun = "checkpoints" if has_steps and models > 1 else "models" if models != 1 else "model"
     return _RowSource(key, sweeps[int(key.partition(":")[2])], f"sweep of {models:,} {noun}", tuple(runs), results)
 
 
-def _by_suite(summaries: Iterable[Summary]) -> dict[str, list[Summary]]:
-    results: dict[str, list[Summary]] = {}
+def _grouped(summaries: Iterable[Summary], key: Callable[[Summary], Key]) -> dict[Key, list[Summary]]:
+    groups: dict[Key, list[Summary]] = {}
     for summary in summaries:
-        results.setdefault(summary.suite, []).append(summary)
-    return results
+        groups.setdefault(key(summary), []).append(summary)
+    return groups
 
 
 def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
@@ -302,17 +299,12 @@ def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
     for summary in results:
         if not query.kind or summary.kind == query.kind:
             first_results.setdefault(summary.suite, summary)
-    columns = [
-        GridColumn(suite, summary.kind, summary.phenomenon, frozenset(summary.phenomena))
-        for suite, summary in first_results.items()
-        if (not query.phenomenon or query.phenomenon in summary.phenomena) and query.suite.lower() in suite.lower()
-    ]
-    families: dict[str, int] = {}
-    order: dict[tuple[str, str], int] = {}
-    for column in columns:
-        families.setdefault(column.family, len(families))
-        order.setdefault((column.family, column.phenomenon), len(order))
-    return sorted(columns, key=lambda c: (families[c.family], order[c.family, c.phenomenon]))
+    families: dict[str, dict[str, list[GridColumn]]] = {}
+    for suite, summary in first_results.items():
+        if (not query.phenomenon or query.phenomenon in summary.phenomena) and query.suite.lower() in suite.lower():
+            column = GridColumn(suite, summary.kind, summary.phenomenon, frozenset(summary.phenomena))
+            families.setdefault(column.family, {}).setdefault(column.phenomenon, []).append(column)
+    return [column for phenomena in families.values() for columns in phenomena.values() for column in columns]
 
 
 def _matches(row: _RowSource, suites: set[str], query: RunQuery) -> bool:
@@ -328,10 +320,8 @@ def _sort_rows(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
     if column.startswith("suite:"):
         suite = column.removeprefix("suite:")
         values = {row.key: _value(row.newest(suite), query.phenomenon) for row in rows}
-        # Models without the suite come last in either direction.
-        rows_with_suite = [row for row in rows if values[row.key] is not None]
-        rows_with_suite.sort(key=lambda row: values[row.key] or 0, reverse=descending)
-        return [*rows_with_suite, *(row for row in rows if values[row.key] is None)]
+        sign = -1 if descending else 1  # models without the suite come last in either direction
+        return sorted(rows, key=lambda row: (values[row.key] is None, sign * (values[row.key] or 0)))
     if column == "model":
         return sorted(rows, key=lambda row: (row.name.lower(), row.key), reverse=descending)
     if query.phenomenon and query.sort == DEFAULT_SORT:
