@@ -168,7 +168,7 @@ def open_in_wug(model: Any, tokenizer: Any, size: str, dtype: str, device: str) 
     from wug.models.spec import ModelSpec
 
     loaded = loading.HubModel(model, tokenizer, size, "random")
-    return causal.around(loaded, ModelSpec("causal", size, options={"dtype": dtype, "device": device}))
+    return causal.from_loaded(loaded, ModelSpec("causal", size, options={"dtype": dtype, "device": device}))
 
 
 def compare_rounding(size: str, dtype: str, texts: list[str], tokenizer: Any, given: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ from wug.errors import InputError, UnknownMember, WugError, suggestion
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
-Kind = TypeVar("Kind")
+Class = TypeVar("Class")
 
 OPTIONAL = " | None"
 SETTINGS = (str, numbers.Real, os.PathLike, tuple, list, type(None))
@@ -112,10 +112,10 @@ def public_with(
     return decorate
 
 
-def members(wrap: Callable[[Any], Any]) -> Callable[[type[Kind]], type[Kind]]:
+def members(wrap: Callable[[Any], Any]) -> Callable[[type[Class]], type[Class]]:
     """A decorator that wraps every public method of a class."""
 
-    def decorate(kind: type[Kind]) -> type[Kind]:
+    def decorate(kind: type[Class]) -> type[Class]:
         for name, value in list(vars(kind).items()):
             if inspect.isfunction(value) and not name.startswith("_"):
                 setattr(kind, name, wrap(value))

@@ -273,7 +273,7 @@ class Backend(Declaration):
     """A model with `score(requests)` or `generate(sources)`; it gets whole lists and owns batching."""
     identify: Callable[[ModelSpec], Identity | None] = lambda spec: None
     """The identity from the files alone, without loading; None if the model has to be loaded."""
-    around: Callable[[HubModel, ModelSpec], IdentifiedModel] | None = None
+    from_loaded: Callable[[HubModel, ModelSpec], IdentifiedModel] | None = None
     """The model around weights that the user has loaded, with `TRAITS.auto_class`."""
     prefetch: Callable[[ModelSpec], None] = lambda spec: None
     """Fetches files while another model runs."""

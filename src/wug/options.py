@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from wug.errors import InputError, UnknownOption, nearest
 from wug.files import shortened, user_path
 
-Kind: TypeAlias = type[bool] | type[int] | type[float] | type[str] | type[Path] | tuple[str, ...]
+OptionType: TypeAlias = type[bool] | type[int] | type[float] | type[str] | type[Path] | tuple[str, ...]
 """The type of a value; a tuple of words to choose from."""
 
 YES, NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off")
@@ -23,7 +23,7 @@ class Option:
     """An option of how a suite is scored, or a model is loaded or trained."""
 
     name: str
-    type: Kind = str
+    type: OptionType = str
     default: Any = None
     """None if it depends on something else, which `help` describes."""
     help: str = ""
@@ -164,7 +164,7 @@ def _word(text: str, option: Option) -> Any:
     return spelt if spelt in words else _INVALID
 
 
-_READERS: dict[Kind, Callable[[str, Option], Any]] = {
+_READERS: dict[OptionType, Callable[[str, Option], Any]] = {
     bool: _read_bool,
     int: _read_int,
     float: _number,

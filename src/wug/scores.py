@@ -18,7 +18,7 @@ Names: TypeAlias = Mapping[int, tuple[str, ...]]
 """Strings of some outputs of a block, by index."""
 
 
-class Texts(Sequence[Request]):
+class PlainRequests(Sequence[Request]):
     """Requests without span and reading; a `Request` is made on access."""
 
     __slots__ = ("texts",)
@@ -27,9 +27,9 @@ class Texts(Sequence[Request]):
         self.texts = tuple(texts)
         """A tuple, since the garbage collector visits each text of a list again and again."""
 
-    def take(self, positions: Iterable[int]) -> Texts:
+    def take(self, positions: Iterable[int]) -> PlainRequests:
         """Some of the requests, in the given order."""
-        return Texts(map(self.texts.__getitem__, positions))
+        return PlainRequests(map(self.texts.__getitem__, positions))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -37,10 +37,10 @@ class Texts(Sequence[Request]):
     @overload
     def __getitem__(self, key: int) -> Request: ...
     @overload
-    def __getitem__(self, key: slice) -> Texts: ...
+    def __getitem__(self, key: slice) -> PlainRequests: ...
 
-    def __getitem__(self, key: int | slice) -> Request | Texts:
-        return Texts(self.texts[key]) if isinstance(key, slice) else Request(self.texts[key])
+    def __getitem__(self, key: int | slice) -> Request | PlainRequests:
+        return PlainRequests(self.texts[key]) if isinstance(key, slice) else Request(self.texts[key])
 
     def __iter__(self) -> Iterator[Request]:
         return map(Request, self.texts)
@@ -63,7 +63,7 @@ def logprob_of(value: object, tolerance: float = 1e-6, lowest: float = -1e300) -
 
 def texts_of(requests: Sequence[Request]) -> Sequence[str]:
     """The texts of requests."""
-    return requests.texts if isinstance(requests, Texts) else [request.text for request in requests]
+    return requests.texts if isinstance(requests, PlainRequests) else [request.text for request in requests]
 
 
 class TokenExtras(NamedTuple):

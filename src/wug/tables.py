@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-Kind: TypeAlias = type[bool] | type[int] | type[float] | type[str] | type[object]
+ColumnType: TypeAlias = type[bool] | type[int] | type[float] | type[str] | type[object]
 """The type of a column's values; `object` for lists, dictionaries and columns of several types."""
 
 WRITERS = "views.writers"
@@ -70,7 +70,7 @@ class RowTable:
 
     names: Sequence[str]
     rows: Iterable[Sequence[object]]
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    kinds: Mapping[str, ColumnType] = field(default_factory=dict)
     """Types of columns, as far as they are known."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Headings for people, where they differ from the name."""
@@ -105,7 +105,7 @@ class Table:
     def __init__(
         self,
         columns: Mapping[str, Iterable[Any]],
-        kinds: Mapping[str, Kind] | None = None,
+        kinds: Mapping[str, ColumnType] | None = None,
         *,
         labels: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
@@ -125,11 +125,13 @@ class Table:
         if len(set(lengths.values())) > 1:
             raise InputError(f"columns of different lengths: {lengths}")
         chosen = kinds or {}
-        self.kinds: dict[str, Kind] = {name: chosen.get(name) or _kind(self._columns[name]) for name in self._columns}
+        self.kinds: dict[str, ColumnType] = {
+            name: chosen.get(name) or _kind(self._columns[name]) for name in self._columns
+        }
         self.labels, self.units = dict(labels or {}), dict(units or {})
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Mapping[str, Any]], kinds: Mapping[str, Kind] | None = None) -> Table:
+    def of_rows(cls, rows: Iterable[Mapping[str, Any]], kinds: Mapping[str, ColumnType] | None = None) -> Table:
         """The table of rows that are dictionaries: one column per name, in order of appearance."""
         kept = list(rows)
         names = dict.fromkeys(name for row in kept for name in row)
@@ -137,7 +139,7 @@ class Table:
 
     @classmethod
     def of_tuples(
-        cls, names: Iterable[str], rows: Iterable[Sequence[Any]], kinds: Mapping[str, Kind] | None = None
+        cls, names: Iterable[str], rows: Iterable[Sequence[Any]], kinds: Mapping[str, ColumnType] | None = None
     ) -> Table:
         """The table of rows that have their values in the order of `names`."""
         kept = list(rows)
@@ -248,7 +250,7 @@ class Table:
         """The whole table as text in a format such as csv, json or md; `raw` as in `write`."""
         return table_text(self, format, raw=raw)
 
-    def _typed(self) -> Iterator[tuple[str, Kind, list[Any]]]:
+    def _typed(self) -> Iterator[tuple[str, ColumnType, list[Any]]]:
         return ((name, self.kinds[name], values) for name, values in self._columns.items())
 
 
@@ -334,7 +336,7 @@ def write_table(table: Tabular, path: Path, format: str, *, raw: bool = False) -
     write_pieces(path, table_chunks(table, format, raw=raw))
 
 
-def _kind(values: Sequence[Any]) -> Kind:
+def _kind(values: Sequence[Any]) -> ColumnType:
     """The type of all values of a column, the widest for numbers of several types; float if all are missing."""
     types: set[type[Any]] = {type(value) for value in values if value is not None}
     if types <= {bool, int, float}:
@@ -353,23 +355,23 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def converted(values: Sequence[Any], kind: Kind) -> list[Any]:
+def converted(values: Sequence[Any], kind: ColumnType) -> list[Any]:
     """The values as one type, None for a missing value; mixed types become text."""
     if kind in (bool, int, float):
         return [None if is_missing(value) else kind(value) for value in values]
     return list(values) if kind is str else [None if value is None else nested_text(value) for value in values]
 
 
-def _filled(values: list[Any], kind: Kind) -> list[Any]:
+def _filled(values: list[Any], kind: ColumnType) -> list[Any]:
     """As a pandas data frame holds them: lists and dictionaries are kept."""
     if kind is float:
         return [math.nan if value is None else float(value) for value in values]
     return converted(values, kind) if kind in (bool, int) else values
 
 
-def _pandas_type(values: list[Any], kind: Kind) -> Any:
+def _pandas_type(values: list[Any], kind: ColumnType) -> Any:
     whole = not any(map(is_missing, values))
-    names: dict[Kind, str] = {bool: "bool" if whole else "boolean", int: "int64" if whole else "Int64"}
+    names: dict[ColumnType, str] = {bool: "bool" if whole else "boolean", int: "int64" if whole else "Int64"}
     return names.get(kind, "float64" if kind is float else None if kind is str else object)
 
 

@@ -231,7 +231,7 @@ def _check_results(suite: Suite) -> set[str]:
     model = _WordLengths() if suite.needs == "scores" else _Echo()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"
-        request = RunRequest(suites=[suite.sample(10)], models=[ModelHandle.around(model)], store=store)
+        request = RunRequest(suites=[suite.sample(10)], models=[ModelHandle.from_loaded(model)], store=store)
         report = execute(request)
         _require(not report.failures, f"{suite.name}: {report.failures}")
         (result,) = report.results

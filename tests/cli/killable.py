@@ -42,7 +42,7 @@ class SlowScorer:
 def main() -> None:
     asked, db, cache, pause = sys.argv[1:]
     opening.model_spec = lambda text, options=None, device=None: ModelSpec("oracle", "slow")
-    opening.open_model = lambda named, options=None: ModelHandle.around(SlowScorer(Path(asked), float(pause)))
+    opening.open_model = lambda named, options=None: ModelHandle.from_loaded(SlowScorer(Path(asked), float(pause)))
     from wug.cli.main import main as wug
 
     sys.argv = ["wug", "run", "wug_agreement_pp", "wug_reflexive", "--model", "slow:model", "--format", "json"]

@@ -17,7 +17,7 @@ from wug.errors import ModelError, StoreError
 from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec
 from wug.requests import Answer, Request, Scored, TextReading
-from wug.scores import Texts
+from wug.scores import PlainRequests
 
 
 class Trickling(FakeScorer):
@@ -260,7 +260,7 @@ def test_a_bare_text_has_the_key_that_its_request_has() -> None:
     keys = codec.keys(requests)
     assert len({keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)}) == len(requests)
     bare = ["a b", "\ud800 é"]
-    assert codec.keys(Texts(bare)) == codec.keys([Request(text) for text in bare])
+    assert codec.keys(PlainRequests(bare)) == codec.keys([Request(text) for text in bare])
 
 
 TEXTS = st.lists(st.text("abc", max_size=2), max_size=12)
@@ -275,11 +275,11 @@ def test_texts_are_answered_like_requests_in_whatever_order_they_are_asked_for(
     ours, theirs = cached(plain, None), cached(lazy, None)
     ours.prepare([Request(text) for text in first])
     ours.prefetch([Request(text) for text in first])
-    theirs.prepare(Texts(first))
-    theirs.prefetch(Texts(first))
+    theirs.prepare(PlainRequests(first))
+    theirs.prefetch(PlainRequests(first))
     for texts in (first, then, first[::-1], first):
         for at in range(0, len(texts), step):
             some = texts[at : at + step]
-            assert theirs.score(Texts(some)) == ours.score([Request(text) for text in some])
+            assert theirs.score(PlainRequests(some)) == ours.score([Request(text) for text in some])
     assert lazy.batches == plain.batches
     assert (theirs.done, theirs.total, theirs.computed) == (ours.done, ours.total, ours.computed)

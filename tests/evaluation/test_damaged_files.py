@@ -156,7 +156,7 @@ def test_another_programs_file_is_refused_and_stays(tmp_path: Path) -> None:
 def test_an_option_that_the_user_gave_has_answers_of_its_own(tmp_path: Path) -> None:
     for given, asked in (({}, 1), ({"engine": "plain"}, 1), ({"engine": "plain"}, 0), ({}, 0)):
         model, cache = FakeScorer(chunk=50), Cache(tmp_path / "a.db")
-        opened = ModelHandle.around(model, ModelSpec("fake", "lengths", None, given))
+        opened = ModelHandle.from_loaded(model, ModelSpec("fake", "lengths", None, given))
         cached(opened, cache).score([Request("a text")])
         cache.close()
         assert len(model.requests) == asked

@@ -39,14 +39,14 @@ def warnings(model: ModelHandle, cache: Cache) -> tuple[str, ...]:
 
 def test_judgements_within_the_noise_are_counted_also_from_the_cache(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache.db")
-    (told,) = warnings(ModelHandle.around(RoundingScorer(NOISE)), cache)
+    (told,) = warnings(ModelHandle.from_loaded(RoundingScorer(NOISE)), cache)
     assert told.startswith("3 of 5 judgements are within the rounding noise of bfloat16")
     assert f"differs by {NOISE / math.log(2):.2g} bits" in told
-    assert warnings(ModelHandle.around(RoundingScorer(None)), cache) == (told,)  # as measured when it was computed
+    assert warnings(ModelHandle.from_loaded(RoundingScorer(None)), cache) == (told,)  # as measured when it was computed
     cache.close()
 
 
 def test_a_model_without_noise_has_no_such_warning(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache.db")
-    assert warnings(ModelHandle.around(RoundingScorer(None)), cache) == ()
+    assert warnings(ModelHandle.from_loaded(RoundingScorer(None)), cache) == ()
     cache.close()

@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Store:
 
 
 OPTIONS = {"path": "a|b:c"}
-MODEL = ModelHandle.around(
+MODEL = ModelHandle.from_loaded(
     FakeScorer(options=OPTIONS, ordered=True), ModelSpec("fake", "org/lengths", "step20", {"device": "cpu"})
 )
 

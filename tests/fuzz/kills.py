@@ -192,7 +192,7 @@ def _command(arguments: list[str]) -> None:
     from wug.evaluation.handle import ModelHandle
 
     load = opening.open_model
-    opening.open_model = lambda named, options=None: ModelHandle.around(_Paced(load(named, options)))
+    opening.open_model = lambda named, options=None: ModelHandle.from_loaded(_Paced(load(named, options)))
     sys.argv = ["wug", "-q", *arguments]
     main()
 

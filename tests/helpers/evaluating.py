@@ -16,7 +16,7 @@ from wug.results.store import Store
 
 
 def handle_of(model: Any) -> ModelHandle:
-    return model if isinstance(model, ModelHandle) else ModelHandle.around(model)
+    return model if isinstance(model, ModelHandle) else ModelHandle.from_loaded(model)
 
 
 def cached(model: Any, cache: Cache | None = None, progress: Callable[[int, int], None] | None = None) -> CachedModel:

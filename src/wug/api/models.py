@@ -292,14 +292,14 @@ def model_of(model: object, tokenizer: object = None, options: Mapping[str, str]
             )
         return Model(opening.open_loaded(model, tokenizer, options))
     if hasattr(model, "id") and hasattr(model, "options") and not options and is_function(model):
-        return Model(ModelHandle.around(model))  # an object of the user's own class
+        return Model(ModelHandle.from_loaded(model))  # an object of the user's own class
     if is_function(model):
         if tokenizer is not None:
             raise InputError("tokenizer= is for a loaded model of transformers: a function tokenizes its texts itself")
         backends = (backend for backend in registry.backends() if backend.TRAITS.wraps_functions)
         wrap = next(backend.wrap for backend in backends if backend.wrap is not None)
         refuse_unknown(options or {}, ("name", "version", "returns"), "functions")
-        return Model(ModelHandle.around(wrap(model, **(options or {}))))
+        return Model(ModelHandle.from_loaded(wrap(model, **(options or {}))))
     raise InputError(f"{_short_repr(model)} is not a model. Give {EXPECTED}")
 
 

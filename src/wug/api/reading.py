@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import altair
 
 log = logging.getLogger("wug")
-Kind: TypeAlias = Literal["delta_ll", "slopes", "lags", "calibration", "perplexity"]
+PlotKind: TypeAlias = Literal["delta_ll", "slopes", "lags", "calibration", "perplexity"]
 FLAGS = {
     f"--{option.name.replace('_', '-')}": f"{option.name}={'True' if option.type is bool else '…'}"
     for option in OPTIONS
@@ -153,15 +153,15 @@ class Reading(Tabulated):
         ]
         return _table("measure model term word delta_ll slope low high t n", rows)
 
-    def plot(self, kind: Kind = "delta_ll") -> altair.LayerChart:
+    def plot(self, kind: PlotKind = "delta_ll") -> altair.LayerChart:
         """A figure: ΔLL with intervals, slopes or ΔLL by lag, calibration, or ΔLL against perplexity.
 
         "slopes", "lags" and "calibration" show the first predictor set.
         """
         from wug.views import vega
 
-        if kind not in get_args(Kind):
-            raise UnknownName("kind of plot", str(kind), get_args(Kind))
+        if kind not in get_args(PlotKind):
+            raise UnknownName("kind of plot", str(kind), get_args(PlotKind))
         result = self.results[0]
         figures = {figure.id: figure for figure in view.slope_figures(result)}
         if kind == "delta_ll":

@@ -17,7 +17,7 @@ from wug.evaluation.codecs import ScoreCodec, TextCodec, texts_in
 from wug.evaluation.handle import ModelHandle
 from wug.outcomes import Notice
 from wug.requests import Answer, ChatFormat, Request, Scored, Source
-from wug.scores import Scores, Texts
+from wug.scores import PlainRequests, Scores
 
 SCORING_VERSION = 5
 """The version of the code that computes outputs: raise it whenever an output of any backend could change."""
@@ -58,7 +58,7 @@ class _PreparedRequests:
     def next_keys(self, requests: Requests) -> bytes:
         """The keys of requests that are the next of these; empty if they are others."""
         next_texts = slice(self.sent, self.sent + len(requests))
-        if not isinstance(self.requests, Texts) or not isinstance(requests, Texts):
+        if not isinstance(self.requests, PlainRequests) or not isinstance(requests, PlainRequests):
             return b""
         if self.requests.texts[next_texts] != requests.texts:
             return b""
@@ -196,7 +196,7 @@ class CachedModel:
         if missing is None:
             missing, _ = self._cache.missing(self._key, keys)
         self._progress(self.done, self.total)
-        plain = isinstance(requests, Texts)
+        plain = isinstance(requests, PlainRequests)
         sort_key = requests.texts.__getitem__ if plain else lambda at: self._codec.sort_key(requests[at])
         # In the order of a file, texts are often sorted in part; sorting them then takes a tenth of the time.
         missing = np.array(sorted((np.sort(missing) if plain else missing).tolist(), key=sort_key), np.intp)

@@ -13,7 +13,7 @@ import numpy as np
 
 from wug.evaluation.cache import KEY_BYTES
 from wug.requests import Answer, Request, Scored, Source, text_of
-from wug.scores import Scores, Texts, TokenExtras, texts_of
+from wug.scores import PlainRequests, Scores, TokenExtras, texts_of
 
 OFFSET_TYPES = ("<u1", "<u2", "<u4")
 """Integer types of token offsets; a block of outputs uses the narrowest that fits."""
@@ -29,8 +29,9 @@ class ScoreCodec:
 
     def keys(self, requests: Sequence[Request]) -> bytes:
         """The digests of everything in each request that can change its output, `KEY_BYTES` each."""
-        contents = map(_content, requests)
-        return _digests(f"{text}\0" for text in requests.texts) if isinstance(requests, Texts) else _digests(contents)
+        if isinstance(requests, PlainRequests):
+            return _digests(f"{text}\0" for text in requests.texts)
+        return _digests(map(_content, requests))
 
     def sort_key(self, request: Request) -> str:
         """The text with what is read before it, so that shared beginnings are neighbours."""
@@ -167,6 +168,6 @@ def _unpacked_text(value: bytes) -> Answer:
 
 def texts_in(requests: Iterable[Request | str | Source]) -> Sequence[str]:
     """The texts of requests of either kind."""
-    if isinstance(requests, Texts):
+    if isinstance(requests, PlainRequests):
         return requests.texts
     return [request.text if isinstance(request, Request) else text_of(request) for request in requests]

@@ -19,7 +19,7 @@ from wug.interfaces import AdaptableSuite, Suite
 from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, Signature, Status, SuiteOutput
 from wug.requests import LN2, Generator, Request, Scorer, Source, text_of
 from wug.results.store import run_key
-from wug.scores import Texts
+from wug.scores import PlainRequests
 
 RequestMemo = dict[int, Requests]
 """The requests of suites by the suite's identity, made once for many models."""
@@ -102,9 +102,9 @@ def _joined(tasks: Sequence[SuiteTask]) -> Any:
     requests = [task.requests for task in tasks]
     if len(requests) == 1:
         return requests[0]
-    plain = [suite_requests for suite_requests in requests if isinstance(suite_requests, Texts)]
+    plain = [suite_requests for suite_requests in requests if isinstance(suite_requests, PlainRequests)]
     if len(plain) == len(requests):
-        return Texts(chain.from_iterable(suite_requests.texts for suite_requests in plain))
+        return PlainRequests(chain.from_iterable(suite_requests.texts for suite_requests in plain))
     return list(chain.from_iterable(requests))
 
 

@@ -9,7 +9,7 @@ from wug import registry
 from wug.errors import ModelError
 from wug.models import Identity, ModelSpec
 from wug.requests import Answer, ChatFormat, ModelAttributes, Request, Scored, Source, Token, text_of
-from wug.scores import Texts
+from wug.scores import PlainRequests
 
 
 class ModelHandle:
@@ -37,7 +37,7 @@ class ModelHandle:
         self._chat: ChatFormat | None = None
 
     @classmethod
-    def around(cls, model: Any, spec: ModelSpec | None = None) -> ModelHandle:
+    def from_loaded(cls, model: Any, spec: ModelSpec | None = None) -> ModelHandle:
         """The handle of a loaded model."""
         returns: Literal["scores", "text"] = "scores" if callable(getattr(model, "score", None)) else "text"
         attributes = ModelAttributes.of(model)
@@ -150,7 +150,7 @@ class ModelHandle:
         return None if self.attributes.words is None else list(self.model.words(texts))
 
     def _require_scorable(self, requests: Sequence[Request]) -> None:
-        if isinstance(requests, Texts):
+        if isinstance(requests, PlainRequests):
             return
         if any(request.chat is not None or request.generate for request in requests) and self.chat is None:
             raise ModelError(f"{self.id} cannot read a chat before a text; causal models and servers can")

@@ -299,7 +299,7 @@ def refuse_unknown_options(places: Iterable[data.DataLocation], family: str | No
 def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> ModelHandle:
     """Open a model by name: identified by its files and loaded on demand, or loaded now if that is impossible."""
     spec = model_spec(named, options) if isinstance(named, str) else named
-    return identify_model(spec) or ModelHandle.around(registry.backend(spec.backend).load(spec), spec)
+    return identify_model(spec) or ModelHandle.from_loaded(registry.backend(spec.backend).load(spec), spec)
 
 
 def identify_model(spec: ModelSpec) -> ModelHandle | None:
@@ -376,9 +376,9 @@ def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | 
     # An unknown option is refused at once.
     ModelSpec(backend_name, type(model).__name__, None, chosen_options).read(backend.OPTIONS)
     adopted = adopt(backend_name, model, tokenizer, chosen_options)
-    assert backend.around is not None
-    watched = WatchedModel(backend.around(adopted.loaded, adopted.spec), model)
-    return ModelHandle.around(watched, adopted.spec if adopted.from_files else None)
+    assert backend.from_loaded is not None
+    watched = WatchedModel(backend.from_loaded(adopted.loaded, adopted.spec), model)
+    return ModelHandle.from_loaded(watched, adopted.spec if adopted.from_files else None)
 
 
 def _backend_of_object(model: Any) -> str:

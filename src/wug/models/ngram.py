@@ -20,7 +20,7 @@ from wug.models.tokenization.words import SpacedWords, Vocabulary, scored_tokens
 from wug.models.weights.fingerprints import unchanged
 from wug.options import Option
 from wug.requests import Request
-from wug.scores import Scores, Texts, texts_of
+from wug.scores import PlainRequests, Scores, texts_of
 from wug.traits import BackendTraits
 
 _COUNT = re.compile(r"ngram\s+(\d{1,3})\s*=\s*(\d{1,15})")
@@ -246,7 +246,7 @@ class NgramModel:
         return Scores.join(blocks).take(np.argsort([*fast, *slow]))
 
     def _without_span(self, requests: Sequence[Request]) -> Sequence[int]:
-        if self._eos or isinstance(requests, Texts):
+        if self._eos or isinstance(requests, PlainRequests):
             return range(0 if self._eos else len(requests))
         return [n for n, request in enumerate(requests) if request.span is None and request.reading is None]
 

@@ -11,7 +11,7 @@ from typing import Literal
 from wug.errors import InputError
 from wug.reproduce.recipe import Material, Recipe, RecipeNetwork, RecipeTest, materials_in
 
-Kind = Literal["data", "make", "train", "test"]
+StepKind = Literal["data", "make", "train", "test"]
 """What a step does; `data` is a missing published set, which only the user can fetch."""
 
 
@@ -19,7 +19,7 @@ Kind = Literal["data", "make", "train", "test"]
 class PlanStep:
     """A command, and the file that it writes."""
 
-    kind: Kind
+    kind: StepKind
     name: str
     command: tuple[str, ...]
     output: Path

@@ -15,7 +15,7 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.options import names as option_names
 from wug.requests import Request, Scored, Span, TextReading
-from wug.tables import Kind, Table
+from wug.tables import ColumnType, Table
 from wug.texts import rows
 from wug.texts.text import Context, Text, sentences, texts_of
 
@@ -33,7 +33,7 @@ CONTEXTS: tuple[Context, ...] = get_args(Context)
 
 MAX_GROUP_TEXTS, MAX_GROUP_CHARACTERS = 4096, 1 << 22
 """Texts are scored in groups, which bounds the memory."""
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ColumnType] = {
     **dict.fromkeys(
         ("text_id", "sentence_id", "word_id", "token_id", "region_id", "start", "end", "rank", "tokens", "words"), int
     ),
@@ -255,7 +255,7 @@ def _open_scorer(model: Any) -> ModelHandle:
 
     if isinstance(model, str):
         model = open_model(model)
-    handle: ModelHandle = model if isinstance(model, ModelHandle) else ModelHandle.around(model)
+    handle: ModelHandle = model if isinstance(model, ModelHandle) else ModelHandle.from_loaded(model)
     if handle.returns != "scores":
         remedy = registry.traits(ModelId.parse(handle.id).backend).to_score
         what = f"{handle.id} can only generate text, and surprisals need a model that scores it. {remedy}"

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_type_hints
 
 from wug.errors import InputError
-from wug.options import Kind, Option
+from wug.options import Option, OptionType
 
 Precision = Literal["float32", "bfloat16"]
 
@@ -228,10 +228,10 @@ def _options(kind: str, help: Mapping[str, str], **defaults: Any) -> tuple[Optio
     )
 
 
-def _values_of(hint: Any) -> Kind:
+def _values_of(hint: Any) -> OptionType:
     """The type of an option: the words of a Literal, or the type that is not None."""
     arguments = get_args(hint)
-    types: Kind = next((part for part in arguments if part is not NoneType), hint)
+    types: OptionType = next((part for part in arguments if part is not NoneType), hint)
     return types if NoneType in arguments or not arguments else arguments
 
 

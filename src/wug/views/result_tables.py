@@ -13,7 +13,7 @@ from wug.identity import OVERALL, Group
 from wug.labels import short_names
 from wug.outcomes import DATASET_KEY, Estimate, Result
 from wug.patterns import matches
-from wug.tables import Display, FormattedTable, Kind, RowTable
+from wug.tables import ColumnType, Display, FormattedTable, RowTable
 from wug.views.provenance import dataset_record
 
 ALL_FIELDS = OVERALL
@@ -21,7 +21,7 @@ ALL_FIELDS = OVERALL
 MAX_DEFAULT_GROUPS = 24
 """Groups of a field by which results are broken down by default."""
 COLUMNS = ("suite", "kind", "model", "metric", "group", "value", "n", "low", "high", "method", "signature")
-NUMBERS: Mapping[str, Kind] = {"value": float, "n": int, "low": float, "high": float}
+NUMBERS: Mapping[str, ColumnType] = {"value": float, "n": int, "low": float, "high": float}
 OWN_PROTOCOL = "wug"
 """The protocol of results that name no other."""
 PROTOCOL_RULES = ("bos", "pll", "ties", "join", "leading_space", "normalise", "link", "tokens")
@@ -121,7 +121,7 @@ def wide_table(results: Sequence[Result], labels: Mapping[str, str] | None = Non
     head = ["model", *suites]
     rows = list(zip(model_labels, *texts, strict=True))
     text_table = FormattedTable(head, rows, "l" + "r" * len(suites), bold=frozenset(bold))
-    kinds: dict[str, Kind] = {"model": str, **dict.fromkeys(suites, float)}
+    kinds: dict[str, ColumnType] = {"model": str, **dict.fromkeys(suites, float)}
     return RowTable(head, list(zip(model_labels, *values, strict=True)), kinds, display=Display([text_table]))
 
 

@@ -114,7 +114,7 @@ def load(name: str) -> ModelHandle:
         log.write(f"{name}\n")
     if name == "missing":
         raise ModelError("no such model 'missing'")
-    return ModelHandle.around(KINDS.get(name.partition(":")[0], Words)(name))
+    return ModelHandle.from_loaded(KINDS.get(name.partition(":")[0], Words)(name))
 
 
 def _tokens(text: str) -> list[Token]:

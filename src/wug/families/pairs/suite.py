@@ -27,7 +27,7 @@ from wug.files import shortened
 from wug.formatting import plural
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 from wug.requests import ChatFormat, EvaluatedModel, Request, Scored, Scorer, Span, TextPosition
-from wug.scores import Scores, Texts
+from wug.scores import PlainRequests, Scores
 
 SEES_RIGHT = "the model sees the words to the right of a target word, unlike a reader"
 
@@ -157,7 +157,7 @@ class PairsSuite(ItemSuite[Pair]):
         requests = self._requests(scorable)
         scores = Scores.of(model.score(requests))
         spans: list[Span | None] = [None] * len(requests)
-        if not isinstance(requests, Texts):
+        if not isinstance(requests, PlainRequests):
             spans = [span for n in scorable for span in self._spans(self.items[n])]
         measures = measure(scores, spans, self.settings)
         reasons = _reasons(measures, self.settings)
@@ -214,7 +214,7 @@ class PairsSuite(ItemSuite[Pair]):
             return [Request(lead + text, chat=chat) for lead, text in both]
         if self.settings.target == "sentence" and not any(pairs[number].context for number in numbers):
             first = " " if self.settings.leading_space else ""
-            return Texts(first + text for number in numbers for text in (pairs[number].good, pairs[number].bad))
+            return PlainRequests(first + text for number in numbers for text in (pairs[number].good, pairs[number].bad))
         return [request for number in numbers for request in self._both(number)]
 
     def _both(self, number: int) -> tuple[Request, Request]:

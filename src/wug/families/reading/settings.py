@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from wug.errors import InputError
-from wug.options import Kind, Option, read
+from wug.options import Option, OptionType, read
 from wug.texts.text import Context
 
 Sigma: TypeAlias = Literal["train", "train-ml", "test-sd"]
@@ -23,7 +23,7 @@ DEFAULT_SPILLOVER = 2
 KEYS = ("word", "text", "position", "sentence", "subject")
 
 
-def _option(type: Kind, default: object, help: str, least: int | None = None, *, many: bool = False) -> Any:
+def _option(type: OptionType, default: object, help: str, least: int | None = None, *, many: bool = False) -> Any:
     """A field of the settings that is an option."""
     return field(default=default, metadata={"type": type, "help": help, "least": least, "many": many})
 

@@ -182,7 +182,7 @@ class CausalModel:
         if self._boundary != "no":
             raise ModelError(f"{self._spec}: a word apart from its context has no boundary. Leave out boundary=…")
         words = SeparateWords.of(self.tokenize.hf, requests)
-        sequences = words.after(self._special.around(self.tokenize([Request(text) for text in words.contexts]).ids))
+        sequences = words.after(self._special.add_to(self.tokenize([Request(text) for text in words.contexts]).ids))
         refuse_long(sequences, self._limit, words.contexts, self._spec)
         return words.scores(last_tokens(self.engine, sequences))
 
@@ -334,10 +334,10 @@ def chat_format(spec: ModelSpec) -> ChatTemplate:
 
 def load(spec: ModelSpec) -> CausalModel:
     """Load a model by folder or name on the Hugging Face Hub."""
-    return around(loading.load(spec, "AutoModelForCausalLM", Loading.of(spec.read(OPTIONS))), spec)
+    return from_loaded(loading.load(spec, "AutoModelForCausalLM", Loading.of(spec.read(OPTIONS))), spec)
 
 
-def around(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
+def from_loaded(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
     """A model around weights that are in memory."""
     from wug.models.huggingface.devices import device_of
     from wug.models.huggingface.fused import fuse_activations, fuse_norms

@@ -119,7 +119,7 @@ class MaskedModel:
 
         requests = [Request(text)]
         tokens = self.tokenize(requests)
-        sequences = self._special.around(tokens.ids)
+        sequences = self._special.add_to(tokens.ids)
         refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         targets, where = self._targets(requests, tokens, _selected(requests, tokens))
         matches = np.flatnonzero(where == position)
@@ -139,7 +139,7 @@ class MaskedModel:
         if reading is not None:
             special = len(self._special.before) + len(self._special.after)
             windows = passages(tokens.ids, *window_size(reading, self._limit, special, self._spec), on_both_sides)
-        sequences = self._special.around(tokens.ids if windows is None else windows.tokens)
+        sequences = self._special.add_to(tokens.ids if windows is None else windows.tokens)
         refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         selected = _selected(requests, tokens)
         targets, where = self._targets(requests, tokens, selected)
@@ -158,7 +158,7 @@ class MaskedModel:
         masks = self.tokenize.hf.mask_token * MASKS_AFTER
         contexts = self.tokenize([Request(text + masks) for text in words.contexts]).ids
         positions = len(self._special.before) + contexts.lengths - MASKS_AFTER
-        sequences = self._special.around(contexts)
+        sequences = self._special.add_to(contexts)
         refuse_long(sequences, self._limit, words.contexts, self._spec)
         sequences.flat[sequences.starts + positions] = words.targets
         targets = MaskedTargets(np.arange(len(positions)), positions, positions, positions + MASKS_AFTER)
@@ -207,10 +207,10 @@ def load(spec: ModelSpec) -> MaskedModel:
     """Load a model by folder or name on the Hugging Face Hub."""
     options = spec.read(OPTIONS)
     spec = _with_hub_name(spec)
-    return around(loading.load(spec, "AutoModelForMaskedLM", Loading.of(options)), spec)
+    return from_loaded(loading.load(spec, "AutoModelForMaskedLM", Loading.of(options)), spec)
 
 
-def around(loaded: loading.HubModel, spec: ModelSpec) -> MaskedModel:
+def from_loaded(loaded: loading.HubModel, spec: ModelSpec) -> MaskedModel:
     """A model around weights that are in memory."""
     return MaskedModel(loaded, spec)
 

@@ -213,7 +213,7 @@ def load(spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
     return _with_pytorch(model, spec)
 
 
-def around(loaded: HubModel, spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
+def from_loaded(loaded: HubModel, spec: ModelSpec) -> Seq2SeqModel | SourceScorer | SpanScorer:
     """A model around weights that are in memory, on PyTorch."""
     model = TorchModel(spec)
     model.loaded = loaded

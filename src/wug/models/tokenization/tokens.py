@@ -122,7 +122,7 @@ class SpecialTokens:
             return cls(tuple(encoded.ids), ())
         return cls(tuple(encoded.ids[: text_tokens[0]]), tuple(encoded.ids[text_tokens[-1] + 1 :]))
 
-    def around(self, texts: Ragged) -> Ragged:
+    def add_to(self, texts: Ragged) -> Ragged:
         """The texts with the special tokens."""
         sides = np.stack([texts.starts, texts.starts + texts.lengths], axis=1)
         positions = np.repeat(sides, [len(self.before), len(self.after)], axis=1).ravel()
