@@ -25,7 +25,7 @@ ALLOWED = {
     "requests": {"errors", "traits"},
     "outcomes": {"identity", "labels"},
     "identity": set(),
-    "formatting": {"identity", "registry"},
+    "formatting": {"identity", "outcomes", "registry"},
     "labels": {"formatting", "identity", "registry", "tables"},
     "errors": set(),
     "files": {"errors"},

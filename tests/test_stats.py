@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from case_selection import examples
-from wug.outcomes import Estimate, Interval, Outcome
+from wug.outcomes import Estimate, Interval, IntervalMethod, Outcome
 from wug.stats import (
     clip_to_unit,
     clopper_pearson,
@@ -23,7 +23,6 @@ from wug.stats import (
     mean_of_intervals,
     mean_of_shares,
     mean_over_runs,
-    of_shares,
     ratio_interval,
     wilson,
     with_interval_method,
@@ -226,7 +225,14 @@ def test_an_item_with_several_outcomes_of_a_check_is_one_unit() -> None:
 def test_a_method_tells_shares_from_numbers() -> None:
     shares = ("wilson", "clopper-pearson", "wilson, by source", "sd of shares", "population sd of shares")
     numbers = ("t", "hall", "t, by item", "none: all values are 0")
-    assert [of_shares(method) for method in (*shares, *numbers, "ratio", None)] == [True] * 5 + [False] * 6
+    methods = [IntervalMethod.parse(method) for method in (*shares, *numbers, "ratio", None)]
+    assert [method.of_shares for method in methods] == [True] * 5 + [False] * 6
+    assert [str(method) for method in methods] == [*shares, *numbers, "ratio", ""]
+    assert [(method.name, method.unit, method.reason) for method in (methods[2], methods[8])] == [
+        ("wilson", "source", ""),
+        ("", "", "all values are 0"),
+    ]
+    assert [method.is_deviation for method in methods] == [False] * 3 + [True] * 2 + [False] * 6
 
 
 def test_a_share_that_a_suite_counted_gets_the_interval_that_is_asked_for() -> None:

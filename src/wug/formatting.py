@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from wug import registry
 from wug.identity import OVERALL
+from wug.outcomes import IntervalMethod
 
 if TYPE_CHECKING:
     from wug.outcomes import Estimate, Result
@@ -132,9 +133,10 @@ def value_text(value: float, *, share: bool, unit: str = "") -> str:
 
 def interval_text(low: float | None, high: float | None, method: str | None, *, share: bool) -> str:
     """An interval in the unit of its value; empty without one."""
+    parts = IntervalMethod.parse(method)
     if low is None or high is None:
-        return "no interval" if (method or "").startswith("none:") else ""
-    if is_deviation(method):
+        return "no interval" if parts.reason else ""
+    if parts.is_deviation:
         return f"± {_bare((high - low) / 2, share)}"
     return f"[{_bare(low, share)}, {_bare(high, share)}]"
 
@@ -143,11 +145,6 @@ def signed_text(value: float, *, share: bool) -> str:
     """A difference with its sign and without its unit: percentage points for shares."""
     text = _bare(value, share)
     return f"+{text}" if value > 0 and text.strip("0.") else text
-
-
-def is_deviation(method: str | None) -> bool:
-    """Whether an interval is one standard deviation between runs on either side."""
-    return "sd" in (method or "").split()
 
 
 def percent(value: float) -> str:

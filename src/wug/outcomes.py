@@ -109,6 +109,46 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalMethod:
+    """The parts of `Estimate.method`; its text is read and written here only."""
+
+    name: str = ""
+    """Such as `wilson` or `t`; empty without an interval."""
+    unit: str = ""
+    """The unit that is independent, if rows are not."""
+    reason: str = ""
+    """Why there is no interval."""
+
+    @classmethod
+    def parse(cls, text: str | None) -> IntervalMethod:
+        """The parts of a text."""
+        if (text := text or "").startswith("none:"):
+            return cls(reason=text.removeprefix("none:").strip())
+        name, _, unit = text.partition(", by ")
+        return cls(name, unit)
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"none: {self.reason}"
+        return f"{self.name}, by {self.unit}" if self.unit else self.name
+
+    @property
+    def is_deviation(self) -> bool:
+        """Whether the interval is one standard deviation between runs on either side."""
+        return "sd" in self.name.split()
+
+    @property
+    def for_proportion(self) -> bool:
+        """Whether the interval is one for a proportion of items."""
+        return self.name.startswith(("wilson", "clopper"))
+
+    @property
+    def of_shares(self) -> bool:
+        """Whether the values are proportions, as far as the method says."""
+        return self.for_proportion or (self.is_deviation and self.name.endswith(" of shares"))
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """A value over many items, with its interval.
 
@@ -281,8 +321,8 @@ def _inferred_metrics(result: Result) -> tuple[Metric, ...]:
     """The metrics of a result that declares none: proportions where values are judgements, scores otherwise."""
     judged = {row.metric: isinstance(row.value, bool) for row in result.outcomes if row.value is not None}
     for estimate in result.estimates:
-        if (method := estimate.method or "") and estimate.metric not in judged:
-            judged[estimate.metric] = method.startswith(PROPORTION_METHODS) or method.endswith("of shares")
+        if estimate.method and estimate.metric not in judged:
+            judged[estimate.metric] = IntervalMethod.parse(estimate.method).of_shares
     names = dict.fromkeys([*(estimate.metric for estimate in result.estimates), *judged])
     return tuple(Metric(name, "share" if judged.get(name) else "score") for name in names)
 

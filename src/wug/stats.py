@@ -18,7 +18,7 @@ import numpy as np
 from wug.arrays import Floats, Indices
 from wug.distributions import MAX_UNITS, MIN_UNITS, beta_quantile, bootstrap_t, t_quantile
 from wug.identity import OVERALL, Group
-from wug.outcomes import PROPORTION_METHODS, Derivation, Estimate, Interval, Metric, Outcome, Unit
+from wug.outcomes import PROPORTION_METHODS, Derivation, Estimate, Interval, IntervalMethod, Metric, Outcome, Unit
 from wug.outcomes import Method as Method
 
 MIN_INTERIOR_VALUES = 20
@@ -263,13 +263,13 @@ def _estimate(
 ) -> Estimate:
     """The proportion of successes with its interval by `method`; without a method, the mean of numbers."""
     n = len(numbers)
-    note = "" if of is None else f", by {unit_name}"
+    unit = "" if of is None else unit_name
     if method is not None:
         successes = int(numbers.sum())
         share = successes / n
         rows = n if of is None else effective_number(np.bincount(of).astype(np.float64))
-        interval = INTERVALS[method](share * rows if note else successes, rows)
-        return Estimate.of(metric, group, share, n, interval, f"{method}{note}")
+        interval = INTERVALS[method](successes if of is None else share * rows, rows)
+        return Estimate.of(metric, group, share, n, interval, str(IntervalMethod(method, unit)))
     if not np.isfinite(numbers).all():
         return Estimate(metric, group, sum(numbers.tolist()) / n, n, method="none: some values are not finite")
     mean = math.fsum(numbers) / n
@@ -278,7 +278,8 @@ def _estimate(
     else:
         sums, sizes = np.bincount(of, weights=numbers), np.bincount(of)
         made = ratio_interval(sums.astype(np.float64), sizes.astype(np.float64))
-    return Estimate.of(metric, group, mean, n, made.interval, f"{made.method}{note}" if made.interval else made.method)
+    with_unit = str(IntervalMethod(made.method or "", unit)) if made.interval else made.method
+    return Estimate.of(metric, group, mean, n, made.interval, with_unit)
 
 
 def _effect(
@@ -296,8 +297,8 @@ def _effect(
     elif (interval := bootstrap_t(sums, sizes)) is None:
         yield Estimate(metric, group, mean, len(numbers), method="none: too few values differ")
     else:
-        note = "" if of is None else f", by {unit_name}"
-        yield Estimate(metric, group, mean, len(numbers), *interval, f"bootstrap-t{note}")
+        made = IntervalMethod("bootstrap-t", "" if of is None else unit_name)
+        yield Estimate(metric, group, mean, len(numbers), *interval, str(made))
 
 
 def with_interval_method(estimate: Estimate, method: Method) -> Estimate:
@@ -314,11 +315,6 @@ def clip_to_unit(estimate: Estimate, unit: Unit | None) -> Estimate:
         return estimate
     high = max(estimate.value, min(1.0, estimate.high)) if unit == "share" else estimate.high
     return replace(estimate, low=max(0.0, estimate.low), high=high)
-
-
-def of_shares(method: str | None) -> bool:
-    """Whether an interval method is one for proportions."""
-    return (method or "").partition(",")[0] in PROPORTION_METHODS or (method or "").endswith("sd of shares")
 
 
 def mean_over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = False) -> list[Estimate]:
@@ -340,7 +336,7 @@ def mean_over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = Fal
             means.append(Estimate(metric, group, mean, 1))
             continue
         spread = deviation(values)
-        shares = all(of_shares(found.method) for found in each)
+        shares = all(IntervalMethod.parse(found.method).of_shares for found in each)
         method = f"{name} of shares" if shares else name
         means.append(Estimate(metric, group, mean, len(values), mean - spread, mean + spread, method))
     return means

@@ -19,7 +19,7 @@ from wug.files import write_pieces, writing
 from wug.formatting import plural
 from wug.identity import ModelId
 from wug.interfaces import RunFormat, implemented
-from wug.outcomes import Estimate, Outcome, Result
+from wug.outcomes import Estimate, IntervalMethod, Outcome, Result
 from wug.results.records import Run
 from wug.samples import Sample, may_publish, samples
 
@@ -193,7 +193,7 @@ def stable_uuid(*parts: object) -> str:
 
 def standard_error(estimate: Estimate) -> float | None:
     """The standard error of a proportion as the mean of 0s and 1s (n - 1), or a third of the interval of a mean."""
-    if (estimate.method or "").startswith(("wilson", "clopper")) and estimate.n > 1:
+    if IntervalMethod.parse(estimate.method).for_proportion and estimate.n > 1:
         return float(np.sqrt(estimate.value * (1 - estimate.value) / (estimate.n - 1)))
     if estimate.low is None or estimate.high is None:
         return None

@@ -11,7 +11,7 @@ from typing import Any
 from wug.distributions import t_quantile
 from wug.files import read_text
 from wug.identity import Group, ModelId
-from wug.outcomes import PROPORTION_METHODS, Estimate, Result
+from wug.outcomes import Estimate, IntervalMethod, Result
 from wug.reproduce.plan import RecipeCell, ReproductionPlan
 from wug.reproduce.recipe import PublishedValue, RecipeNetwork
 from wug.tables import Display, FormattedTable, RowTable
@@ -63,7 +63,7 @@ def mean(values: Sequence[CellValue]) -> MeanValue:
     sd = stdev(numbers)
     half_width = t_quantile(len(numbers) - 1, 0.975) * sd / len(numbers) ** 0.5
     low, high = value - half_width, value + half_width
-    if all((result.estimate.method or "").startswith(PROPORTION_METHODS) for result in values):
+    if all(IntervalMethod.parse(result.estimate.method).for_proportion for result in values):
         low, high = max(0.0, low), min(1.0, high)
     trained = any(result.seed is not None for result in values)
     return MeanValue(value, sd, low, high, "t over seeds" if trained else "t over models", n)

@@ -12,7 +12,6 @@ from wug.formatting import (
     format_estimate,
     headlines,
     interval_text,
-    is_deviation,
     metric_label,
     other_estimates,
     plural,
@@ -20,7 +19,7 @@ from wug.formatting import (
     value_text,
 )
 from wug.identity import Group
-from wug.outcomes import DATASET_KEY, Result
+from wug.outcomes import DATASET_KEY, IntervalMethod, Result
 from wug.record_tables import as_number
 from wug.rows import OutcomeRow, Rows
 from wug.views import charts
@@ -248,12 +247,12 @@ def counts_items(result: Result, metric: str) -> bool:
 
 def deviation_note(result: Result) -> str:
     """A sentence about standard deviations; empty if the estimates have intervals."""
-    deviations = [e for e in result.estimates if is_deviation(e.method)]
+    deviations = [e for e in result.estimates if IntervalMethod.parse(e.method).is_deviation]
     return f"Means of {max(e.n for e in deviations)}, with one standard deviation either side." if deviations else ""
 
 
 def _over_runs(result: Result, metric: str) -> bool:
-    return any(is_deviation(e.method) for e in result.estimates if e.metric == metric)
+    return any(IntervalMethod.parse(e.method).is_deviation for e in result.estimates if e.metric == metric)
 
 
 def value_cells(point: charts.Point | charts.LinePoint, share: bool = True) -> tuple[str, str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wug import registry
-from wug.formatting import format_estimate, is_deviation, percent
-from wug.outcomes import Result
+from wug.formatting import format_estimate, percent
+from wug.outcomes import IntervalMethod, Result
 from wug.rows import Filter, Rows
 from wug.views.chance import result_chance
 from wug.views.family_views import view_of
@@ -50,7 +50,9 @@ def verdict(result: Result) -> str:
     if not result.measurable:
         return "Not measurable: the items do not distinguish anything, as the warnings say."
     estimate = result.headline
-    if estimate is None or estimate.low is None or estimate.high is None or is_deviation(estimate.method):
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return ""
+    if IntervalMethod.parse(estimate.method).is_deviation:
         return ""
     metric, chance = result.metric(estimate.metric), result_chance(result, estimate.metric)
     if metric.unit != "share" or metric.better != "higher":
