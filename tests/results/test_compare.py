@@ -13,7 +13,7 @@ import pytest
 from run_factory import keep, outcomes, result
 from wug.errors import InputError, StoreError, UnknownName
 from wug.outcomes import Metric, Outcome
-from wug.results.comparison import ComparisonSettings, compare
+from wug.results.comparison import ComparisonSettings, compare, side_label
 from wug.results.contrasts import Contrast, RunComparison
 from wug.results.store import Store
 
@@ -366,3 +366,7 @@ def test_groups_that_are_different_quantities_are_compared_one_by_one(db: Path) 
     assert {c.metric: (c.n, c.difference) for c in found.contrasts} == {"gain:x": (2, 2.0), "gain:y": (2, -1.5)}
     assert only(compared(db, [1], [2], metrics=["gain:y"])).difference == -1.5
     assert len(compared(db, [1], [2], metrics=["gain"]).contrasts) == 2
+
+
+def test_sides_after_z_have_a_letter_and_a_number() -> None:
+    assert [side_label(side) for side in (0, 1, 25, 26, 53)] == ["A", "B", "Z", "A2", "B3"]

@@ -73,7 +73,7 @@ def compare(
     """
     choice = choice or ComparisonSettings()
     loader = loader or _shared.ResultLoader(store.reader)
-    labels = [_label(side_number) for side_number in range(len(sides))]
+    labels = [side_label(side_number) for side_number in range(len(sides))]
     shared = _shared.find_shared_suites(loader, sides, choice.suites, labels, choice.newest)
     side_pairs = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
     builder = _ContrastBuilder(store.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
@@ -223,7 +223,7 @@ class _ContrastBuilder:
                 yield Disagreement(first.item, values[0], values[1], first.groups, first.detail, second.detail)
 
 
-def _label(index: int) -> str:
+def side_label(index: int) -> str:
     """The letter of a side, followed by a number after Z."""
     turn, letter = divmod(index, 26)
     return chr(ord("A") + letter) + (str(turn + 1) if turn else "")
@@ -232,7 +232,7 @@ def _label(index: int) -> str:
 def _name_sides(sides: Sequence[Sequence[Run]], names: Sequence[str], newest: Collection[int] = ()) -> tuple[Side, ...]:
     """The sides with the given names, or named by their models, with run numbers if names repeat."""
     names = list(names) or [_common([run.model for run in side]) for side in sides]
-    labels = map(_label, range(len(sides)))
+    labels = map(side_label, range(len(sides)))
     named = []
     for side_number, (label, side, name) in enumerate(zip(labels, sides, names, strict=True)):
         numbers = ", ".join(str(run.id) for run in side)

@@ -20,7 +20,7 @@ from wug.formatting import FormattedEstimate, local_time
 from wug.identity import ModelId
 from wug.labels import caption, short_names
 from wug.results.average import SEED, without_seed
-from wug.results.comparison import ComparisonSettings, compare
+from wug.results.comparison import ComparisonSettings, compare, side_label
 from wug.results.contrasts import RunComparison
 from wug.results.learning_curves import learning_curves, step_in
 from wug.results.records import Run, Summary
@@ -150,7 +150,7 @@ class ComparisonOptions:
             value = str(side.runs[0]) if is_pooled else _joined_ids(siblings)
             values = tuple(value if at == index else other_side.value for at, other_side in enumerate(sides))
             text = f"take run {side.runs[0]} alone" if is_pooled else f"pool all {len(siblings)} seeds of {name}"
-            links.append(PoolingLink(chr(ord("A") + index), text, build_url("/compare", {"side": values, **filters})))
+            links.append(PoolingLink(side_label(index), text, build_url("/compare", {"side": values, **filters})))
         return links
 
     def _parse_side(self, text: str) -> ComparisonSide | None:
