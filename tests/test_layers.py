@@ -21,7 +21,7 @@ CORE = {
 ALLOWED = {
     "arguments": {"errors"},
     "traits": set(),
-    "types": {"interfaces", "outcomes", "problems", "requests", "traits"},  # for plugins; no module imports it
+    "types": CORE | {"families", "models", "views"},  # for plugins; no module imports it
     "requests": {"errors", "traits"},
     "outcomes": {"identity", "labels"},
     "identity": set(),
@@ -46,7 +46,7 @@ ALLOWED = {
     "samples": {"outcomes", "registry"},
     "patterns": {"errors"},
     "configuration": {"arguments", "errors", "files", "labels", "outcomes", "tables"},
-    "data": {"data", "errors", "files", "registry"},
+    "data": {"data", "errors", "files", "formatting", "registry"},
     "families": CORE | {"exchange", "families", "texts", "views"},
     "models": CORE | {"models"},
     "train": CORE | {"evaluation", "models", "train"},

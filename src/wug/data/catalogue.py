@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from wug.errors import UnknownName
+from wug.formatting import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +157,9 @@ class SetSelection:
     @property
     def extent(self) -> str:
         """The number of files and bytes, for people."""
-        count = f"{len(self.files)} file{'s' if len(self.files) != 1 else ''}"
         unknown = sum(file.size is None for file in self.files)
-        return f"{count}, {megabytes(self.size)}{f' and {unknown} of unknown size' if unknown else ''}"
+        rest = f" and {unknown} of unknown size" if unknown else ""
+        return f"{plural(len(self.files), 'file')}, {megabytes(self.size)}{rest}"
 
     @property
     def paths(self) -> list[str]:

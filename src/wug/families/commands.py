@@ -148,11 +148,12 @@ def say(message: str) -> None:
 def write_made(files: Mapping[str, Sequence[object]], folder: Path, *, force: bool) -> None:
     """Write the lines of each file into a folder, and report their numbers."""
     from wug.files import refuse_existing, write_lines
+    from wug.formatting import plural
 
     refuse_existing((folder / name for name in files), force=force)
     write_lines(files, folder)
     counts = ", ".join(f"{name} {len(lines):,}" for name, lines in files.items() if not name.endswith(".tgt"))
-    say(f"wrote {len(files)} file{'s' * (len(files) != 1)} to {folder}: {counts} lines")
+    say(f"wrote {plural(len(files), 'file')} to {folder}: {counts} lines")
 
 
 def model_id(name: str, *paths: Path) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from wug.arrays import Floats, Ints
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_bytes, read_lines, user_path
+from wug.formatting import plural
 from wug.models.spec import EOS, ModelSpec
 from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.tokens import TokenizedTexts
@@ -140,7 +141,7 @@ def _add(section: _Section, text: str, number: int, index: dict[str, int]) -> No
     """Parse the line of an n-gram: log-probability, words, and perhaps a back-off weight."""
     fields, order = _GAP.split(text), section.order
     if len(fields) not in (order + 1, order + 2):
-        expected = f"a log-probability, {order} word{'s' * (order > 1)} and perhaps a back-off weight"
+        expected = f"a log-probability, {plural(order, 'word')} and perhaps a back-off weight"
         raise InputError(f"expected {expected}, found {text[:80]!r}")
     logprob = _number(fields[0])
     if logprob > 0:
