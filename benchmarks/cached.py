@@ -26,13 +26,13 @@ from timing import ROOT, Took, aim, took
 CACHED = "wug, answered by the cache"
 PLAIN = "from wug.cli.main import main; main()"
 LOADING = f"""
-from wug.evaluation import opening
-load = opening.open_model
+from wug.evaluation import models
+load = models.open_model
 def loaded(*named):
     opened = load(*named)
     opened.backend
     return opened
-opening.open_model = loaded
+models.open_model = loaded
 {PLAIN}
 """
 

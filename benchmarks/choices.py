@@ -69,7 +69,7 @@ def plain_loop(folder: Path, device: str) -> Callable[[Path], Logprobs]:
 
 def through_wug(folder: Path, device: str) -> Callable[[Path], Logprobs]:
     """The suite, as `wug run` asks it."""
-    from wug.evaluation.opening import open_model
+    from wug.evaluation.models import open_model
     from wug.families import choices
     from wug.outcomes import Outcome
 

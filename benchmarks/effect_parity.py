@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 import wug
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 
 TOLERANCE = 1e-4
 """Bits, or a proportion of values above 1 bit; single sentences and prefix trees differ by rounding in float32."""

@@ -88,7 +88,7 @@ def versions(python: str) -> str:
 
 def speed(address: str, server: int, texts: Sequence[str], concurrencies: Sequence[int]) -> None:
     """Print how fast questions are answered, with several under way at once."""
-    from wug.evaluation.opening import open_model
+    from wug.evaluation.models import open_model
     from wug.requests import Request
 
     requests = [Request(text) for text in texts if text[0].isascii() and not text[0].isspace()]
@@ -126,7 +126,7 @@ def compare(address: str, texts: Sequence[str], *, add_mark: bool) -> None:
 def verdict(address: str, texts: Sequence[str], given: dict[str, str], causal: dict[str, str]) -> str:
     """What one way of asking gives, in words."""
     from wug.errors import WugError
-    from wug.evaluation.opening import open_model
+    from wug.evaluation.models import open_model
     from wug.requests import Request
 
     try:

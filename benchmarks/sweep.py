@@ -187,7 +187,7 @@ def make_checkpoints(folder: Path, count: int) -> None:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    from wug.evaluation.opening import builtin_models
+    from wug.evaluation.models import builtin_models
 
     tokenizer = AutoTokenizer.from_pretrained(builtin_models()["wug-causal"])
     marks = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}

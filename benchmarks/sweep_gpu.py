@@ -108,7 +108,8 @@ def require_device(name: str) -> None:
 
 def alone(model: Path, suite: str, device: str) -> None:
     """Print what one model takes by itself: a sweep cannot leave the GPU idle for less than loading exceeds asking."""
-    from wug.evaluation.opening import open_model, open_suites
+    from wug.evaluation.models import open_model
+    from wug.evaluation.suites import open_suites
 
     requests = [request for one in open_suites([suite]) for request in one.requests()]
     began = time.monotonic()
@@ -332,7 +333,7 @@ def make_checkpoints(folder: Path, given: argparse.Namespace) -> None:
     import transformers
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    from wug.evaluation.opening import builtin_models
+    from wug.evaluation.models import builtin_models
 
     transformers.logging.disable_progress_bar()
     tokenizer = AutoTokenizer.from_pretrained(builtin_models()["wug-causal"])

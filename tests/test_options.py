@@ -13,7 +13,7 @@ import pytest
 from command_line import wug
 from wug import open_suites, registry
 from wug.errors import InputError, UnknownName
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.options import Option, read, table
 from wug.train.options import KINDS as TRAINING
 from wug.traits import BackendTraits
@@ -126,7 +126,7 @@ def test_a_suite_is_not_opened_with_an_option_that_its_family_lacks(
 
 
 def test_suites_of_two_families_take_the_options_of_both() -> None:
-    from wug.evaluation.opening import open_suites
+    from wug.evaluation.suites import open_suites
 
     first, second = open_suites(["wug_agreement_pp", "wug_coord"], {"join": "detokenized", "target": "word"})
     assert (first.options["join"], second.options["target"]) == ("detokenized", "word")

@@ -13,7 +13,7 @@ import pytest
 from command_line import refused, wug
 from wug import registry
 from wug.errors import BrokenPlugin, UnknownName
-from wug.evaluation import executors, opening
+from wug.evaluation import executors, suites
 from wug.families.commands import MakeCommand, ScoreCommand, predictions
 from wug.traits import FamilyTraits
 
@@ -64,7 +64,7 @@ def test_a_broken_package_is_named_and_the_others_go_on(installed: list[str], ca
 
 
 def test_commands_go_on_beside_a_broken_package(installed: list[str]) -> None:
-    said = wug("check", opening.builtin_suites()["wug_agreement_pp"])
+    said = wug("check", suites.builtin_suites()["wug_agreement_pp"])
     assert (said.code, said.err.count("aardvark")) == (0, 1)
     assert wug("list", "suites").code == 0
     assert wug("list", "models").code == 0

@@ -18,7 +18,8 @@ import tiny_masked
 import tiny_seq2seq
 from fake_completions import Rule, serving
 from wug import registry
-from wug.evaluation.opening import builtin_models, builtin_suites
+from wug.evaluation.models import builtin_models
+from wug.evaluation.suites import builtin_suites
 from wug.families.choices.suite import ChoicesSuite
 from wug.models.attention_lstm import save_attention_lstm
 from wug.outcomes import Metric

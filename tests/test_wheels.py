@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import wug
-from wug.evaluation import opening
+from wug.evaluation import models
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "packages" / "wug-models"
@@ -60,11 +60,11 @@ def test_both_wheels_are_of_one_release_and_wug_asks_for_that_one() -> None:
 def test_without_the_models_a_built_in_name_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(opening, "ASSETS", tmp_path)
-    monkeypatch.setattr(opening, "find_spec", lambda name: None)
-    assert opening.builtin_models() == {}
+    monkeypatch.setattr(models, "ASSETS", tmp_path)
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    assert models.builtin_models() == {}
     with pytest.raises(wug.WugError, match=r"wug-lstm, a built-in model, needs .*pip install 'wug\[models\]'"):
-        opening.model_spec("wug-lstm")
+        models.model_spec("wug-lstm")
 
 
 def test_models_that_are_installed_as_a_package_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -73,5 +73,5 @@ def test_models_that_are_installed_as_a_package_are_found(monkeypatch: pytest.Mo
     (package / "__init__.py").touch()
     (package / "models" / "wug-tiny" / "config.json").write_text("{}", encoding="utf-8")
     monkeypatch.syspath_prepend(str(package.parent))
-    monkeypatch.setattr(opening, "ASSETS", tmp_path)
-    assert opening.builtin_models() == {"wug-tiny": package / "models" / "wug-tiny"}
+    monkeypatch.setattr(models, "ASSETS", tmp_path)
+    assert models.builtin_models() == {"wug-tiny": package / "models" / "wug-tiny"}

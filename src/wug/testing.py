@@ -25,10 +25,12 @@ from typing import Any
 
 from wug import registry
 from wug.errors import WugError
+from wug.evaluation.checking import check_file
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import builtin_suites, check_file, identify_model, model_spec, open_model, recognised_family
+from wug.evaluation.models import identify_model, model_spec, open_model
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
+from wug.evaluation.suites import builtin_suites, recognised_family
 from wug.files import head
 from wug.identity import ModelId
 from wug.interfaces import Backend, Family, Suite

@@ -10,7 +10,7 @@ import pytest
 
 from answers import texts
 from wug import registry
-from wug.evaluation.opening import builtin_models, open_model
+from wug.evaluation.models import builtin_models, open_model
 from wug.requests import Request
 
 MODELS = builtin_models()

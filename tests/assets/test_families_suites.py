@@ -16,7 +16,8 @@ import pytest
 from case_selection import cases
 from command_line import wug
 from wug import registry
-from wug.evaluation.opening import builtin_suites, check_file, open_suites, recognised_family, suite_paths
+from wug.evaluation.checking import check_file
+from wug.evaluation.suites import builtin_suites, open_suites, recognised_family, suite_paths
 from wug.families.cogs.make import Sizes, make
 from wug.families.pcfgset.language import meaning, pairs
 from wug.families.pcfgset.make import corpus

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from wug.evaluation import opening
+from wug.evaluation import models
 from wug.evaluation.handle import ModelHandle
 from wug.models.spec import ModelSpec
 from wug.requests import Request, Scored
@@ -41,8 +41,8 @@ class SlowScorer:
 
 def main() -> None:
     asked, db, cache, pause = sys.argv[1:]
-    opening.model_spec = lambda text, options=None, device=None: ModelSpec("oracle", "slow")
-    opening.open_model = lambda named, options=None: ModelHandle.from_loaded(SlowScorer(Path(asked), float(pause)))
+    models.model_spec = lambda text, options=None, device=None: ModelSpec("oracle", "slow")
+    models.open_model = lambda named, options=None: ModelHandle.from_loaded(SlowScorer(Path(asked), float(pause)))
     from wug.cli.main import main as wug
 
     sys.argv = ["wug", "run", "wug_agreement_pp", "wug_reflexive", "--model", "slow:model", "--format", "json"]

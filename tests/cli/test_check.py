@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from command_line import refused, wug
-from wug.evaluation.opening import builtin_suites
+from wug.evaluation.suites import builtin_suites
 
 
 def suite(tmp_path: Path, **changes: object) -> Path:

@@ -12,7 +12,7 @@ import pytest
 
 from command_line import refused, results, run_python, wug
 from reference import reference
-from wug.evaluation.opening import builtin_suites
+from wug.evaluation.suites import builtin_suites
 
 Maker = Callable[..., Path]
 AGREEMENT = builtin_suites()["wug_agreement_pp"]

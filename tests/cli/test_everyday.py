@@ -13,7 +13,8 @@ import pytest
 
 from command_line import refused, wug
 from run_factory import keep, outcomes, result
-from wug.evaluation.opening import builtin_models, builtin_suites
+from wug.evaluation.models import builtin_models
+from wug.evaluation.suites import builtin_suites
 from wug.outcomes import Metric, Outcome, Result
 from wug.stats import estimates
 

@@ -171,7 +171,7 @@ def test_without_packages_that_draw_a_report_has_the_numbers_of_its_charts(
 
 
 def _suite() -> Path:
-    from wug.evaluation.opening import builtin_suites
+    from wug.evaluation.suites import builtin_suites
 
     assert os.environ["WUG_STORE"]
     return builtin_suites()["wug_agreement_pp"]

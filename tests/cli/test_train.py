@@ -18,7 +18,7 @@ import torch
 
 from answers import texts
 from command_line import CommandOutput, refused, start_wug, wug
-from wug.evaluation.opening import model_spec, open_model
+from wug.evaluation.models import model_spec, open_model
 from wug.models.attention_lstm import ATTENTIONS, STARTS, load_attention_lstm
 from wug.requests import Request
 from wug.results.store import Store

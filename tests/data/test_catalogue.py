@@ -12,7 +12,7 @@ from reference import reference
 from wug import data, registry
 from wug.data.catalogue import File, TestSet, catalogue
 from wug.errors import UnknownName
-from wug.evaluation.opening import BUILTIN_PREFIX, builtin_suites
+from wug.evaluation.suites import BUILTIN_PREFIX, builtin_suites
 from wug.options import read
 
 SETS = list(catalogue().values())

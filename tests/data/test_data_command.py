@@ -106,7 +106,7 @@ def test_a_run_of_a_set_that_is_not_here_is_told_of_in_three_lines() -> None:
 
 
 def test_a_set_that_is_here_is_opened_by_its_name(mirror: Mirror) -> None:
-    from wug.evaluation.opening import open_suites
+    from wug.evaluation.suites import open_suites
 
     data.get("wugs/binding")
     (suite,) = open_suites("wugs/binding")

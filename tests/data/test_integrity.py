@@ -16,7 +16,7 @@ from fake_datasets import CONTENT, Mirror
 from wug import data
 from wug.data import catalogue
 from wug.errors import DataError
-from wug.evaluation.opening import open_suites
+from wug.evaluation.suites import open_suites
 from wug.outcomes import DATASET_KEY
 
 OTHER = b'{"sentence_good": "The wug sleep.", "sentence_bad": "The wug sleeps."}\n' * 3

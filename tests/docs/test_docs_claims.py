@@ -15,7 +15,7 @@ import wug
 from doc_blocks import PAGES, ROOT, blocks
 from wug import data
 from wug.cli.main import cli
-from wug.evaluation.opening import open_suites
+from wug.evaluation.suites import open_suites
 from wug.stats import wilson
 
 DOCS = ROOT / "docs"

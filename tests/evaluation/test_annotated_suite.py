@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from wug.evaluation.annotated_suite import AnnotatedSuite
-from wug.evaluation.opening import open_suites
+from wug.evaluation.suites import open_suites
 from wug.interfaces import Suite
 from wug.outcomes import DATASET_KEY
 

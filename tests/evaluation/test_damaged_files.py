@@ -358,7 +358,7 @@ def damage(path: Path, draw: random.Random) -> None:
 
 
 def test_a_result_says_what_the_model_said_of_its_answers(tmp_path: Path) -> None:
-    from wug.evaluation.opening import open_suites
+    from wug.evaluation.suites import open_suites
 
     suites = [suite.sample(2) for suite in open_suites("wug_agreement_pp")]
     for _ in range(2):

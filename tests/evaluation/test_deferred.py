@@ -22,7 +22,8 @@ from wug import registry
 from wug.errors import ModelError
 from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import builtin_models, model_spec, open_model, open_suites
+from wug.evaluation.models import builtin_models, model_spec, open_model
+from wug.evaluation.suites import open_suites
 from wug.models import Identity, ModelSpec
 from wug.models.weights.fingerprints import fingerprint
 from wug.requests import Request

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import refused, wug
 from wug.errors import InputError
-from wug.evaluation.opening import builtin_suites, open_suites
+from wug.evaluation.suites import builtin_suites, open_suites
 
 RUSSIAN = "id,source_sentence,target_sentence,PID\n1,Он спит.,Он спят.,number\n2,Они спят.,Они спит.,number\n"
 TURKISH = "good_sentence;bad_sentence;critical_region\nBen geldim.;Ben geldi.;geldim\n"

@@ -14,7 +14,7 @@ import tiny_seq2seq
 from evaluating import cached
 from wug.errors import InputError, ModelError, UnknownOption
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import open_loaded, open_model
+from wug.evaluation.models import open_loaded, open_model
 from wug.requests import Request, text_of
 
 TEXTS = ["the boy swims .", "a girl that nobody saw is tall", "naïve dogs"]

@@ -28,9 +28,9 @@ from wug import registry, timings
 from wug.errors import ModelError
 from wug.evaluation import capacity
 from wug.evaluation.executors import choose, serial
-from wug.evaluation.opening import open_suites
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
+from wug.evaluation.suites import open_suites
 from wug.models import ModelSpec
 from wug.results.store import Store
 from wug.results.sweeps import find, runs_of

@@ -30,7 +30,7 @@ from wug.errors import ModelError
 from wug.evaluation import remote
 from wug.evaluation.executors import ray as on_ray
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import model_spec, open_model
+from wug.evaluation.models import model_spec, open_model
 from wug.models import ModelSpec
 from wug.requests import Request
 from wug.results.store import Store

@@ -14,9 +14,10 @@ import trainings
 import wug as api
 from command_line import wug
 from wug.errors import InputError, UnknownName, WugError
-from wug.evaluation.opening import open_model, open_suites
+from wug.evaluation.models import open_model
 from wug.evaluation.request import RunEvent, RunRequest
 from wug.evaluation.service import execute, resolve
+from wug.evaluation.suites import open_suites
 from wug.results.store import Store
 from wug.results.sweeps import sweeps
 from wug.tables import table_text

@@ -14,7 +14,7 @@ from evaluating import cached
 from fake_models import FakeGenerator, FakeScorer, letter_scores
 from reference import reference
 from wug.evaluation.evaluate import build_signature, evaluate, signature
-from wug.evaluation.opening import builtin_suites, open_suites
+from wug.evaluation.suites import builtin_suites, open_suites
 from wug.families import pairs, pcfgset, syntaxgym
 from wug.families.pcfgset.localism import score_trace
 from wug.interfaces import Suite

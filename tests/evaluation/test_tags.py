@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError
-from wug.evaluation.opening import builtin_suites, open_suites
 from wug.evaluation.suite_selection import tagged, tags_of
+from wug.evaluation.suites import builtin_suites, open_suites
 from wug.interfaces import Suite
 
 

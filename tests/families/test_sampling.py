@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from wug.evaluation.opening import open_suites
+from wug.evaluation.suites import open_suites
 from wug.families.sampling import sampled
 
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=12)

@@ -174,11 +174,11 @@ def _load_once() -> None:
     """Keep loaded models for the whole process: only the first run pays."""
     import functools
 
-    from wug.evaluation import opening
+    from wug.evaluation import models
 
-    load = opening.open_model
+    load = models.open_model
     kept = functools.cache(lambda text, options: load(text, dict(options)))
-    opening.open_model = lambda named, options=None: kept(named, tuple(sorted((options or {}).items())))
+    models.open_model = lambda named, options=None: kept(named, tuple(sorted((options or {}).items())))
 
 
 def _reading(runs: int) -> list[Arguments]:

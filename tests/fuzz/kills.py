@@ -188,11 +188,11 @@ def _run(job: Job, home: Path, place: Path, kill: float | None = None) -> tuple[
 def _command(arguments: list[str]) -> None:
     """The command line, with models that are asked little at a time."""
     from wug.cli.main import main
-    from wug.evaluation import opening
+    from wug.evaluation import models
     from wug.evaluation.handle import ModelHandle
 
-    load = opening.open_model
-    opening.open_model = lambda named, options=None: ModelHandle.from_loaded(_Paced(load(named, options)))
+    load = models.open_model
+    models.open_model = lambda named, options=None: ModelHandle.from_loaded(_Paced(load(named, options)))
     sys.argv = ["wug", "-q", *arguments]
     main()
 

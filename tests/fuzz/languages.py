@@ -319,7 +319,7 @@ def _model(draw: random.Random) -> tuple[str, Any]:
 
 def _open_model(text: str, options: Any) -> None:
     from wug import registry
-    from wug.evaluation.opening import model_spec
+    from wug.evaluation.models import model_spec
     from wug.models.endpoint.client import Address
 
     spec = model_spec(text, options)

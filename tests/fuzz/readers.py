@@ -202,7 +202,7 @@ def _archive(draw: random.Random, data: bytes) -> bytes:
 
 
 def _checked(name: str, folder: Path) -> None:
-    from wug.evaluation.opening import check_file
+    from wug.evaluation.checking import check_file
 
     for problem in check_file(folder / name):
         str(problem).encode("utf-8", "backslashreplace")
@@ -210,7 +210,7 @@ def _checked(name: str, folder: Path) -> None:
 
 def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, kind: str | None = None) -> None:
     from wug.evaluation.evaluate import build_signature
-    from wug.evaluation.opening import open_suites
+    from wug.evaluation.suites import open_suites
 
     for suite in open_suites(str(folder / name), options or {}, kind):
         _ = (suite.requests(), suite.metrics, suite.meta, len(suite.sample(1)))
@@ -218,7 +218,7 @@ def _opened(name: str, folder: Path, options: Mapping[str, str] | None = None, k
 
 
 def _converted(name: str, folder: Path) -> None:
-    from wug.evaluation.opening import recognised_family
+    from wug.evaluation.suites import recognised_family
 
     if convert := recognised_family(folder / name).convert:
         convert(folder / name, folder / "converted.tsv", {})
@@ -302,7 +302,7 @@ def _folder(folder: Path) -> None:
 
 
 def _kind(folder: Path) -> None:
-    from wug.evaluation.opening import model_spec
+    from wug.evaluation.models import model_spec
 
     model_spec(str(folder))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from wug.evaluation.opening import open_suites
+from wug.evaluation.suites import open_suites
 from wug.families.pcfgset.make import DataPlan, make
 from wug.files import write_lines
 from wug.interfaces import Suite

@@ -18,7 +18,7 @@ from answers import noticed, texts
 from attention_models import SHAPE, SHAPES, VOCABULARY, WORDS, make
 from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
-from wug.evaluation.opening import model_spec, open_model
+from wug.evaluation.models import model_spec, open_model
 from wug.models import attention_lstm as backend
 from wug.models.attention_lstm import AttentionShape, load_attention_lstm, network, save_attention_lstm, source_numbers
 from wug.models.attention_lstm.network import AttentionLSTM

@@ -11,7 +11,7 @@ import tiny_chat
 from evaluating import cached
 from wug.errors import InputError, ModelError
 from wug.evaluation.cache import Cache
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.models.tokenization.chat_templates import ChatTemplate
 from wug.requests import Chat, Request
 

@@ -19,7 +19,7 @@ from evaluating import cached
 from timeouts import PATIENCE
 from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
-from wug.evaluation.opening import open_suites
+from wug.evaluation.suites import open_suites
 from wug.models import command
 from wug.models.command import BatchCommand, FilterCommand, answers
 from wug.models.spec import ModelSpec, parse

@@ -12,7 +12,7 @@ import tiny_seq2seq
 from case_selection import share
 from greedy_ways import alone, opened
 from tiny_seq2seq import assert_ties_are_noticed
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.models.decoding import cuda_graph, static_batch
 from wug.models.decoding.greedy import TokenRules
 

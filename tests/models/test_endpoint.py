@@ -26,7 +26,7 @@ from command_line import refused, wug
 from fake_completions import OPENINGS, FakeServer, Rule, by_rule, echoed, listed, serving
 from timeouts import PATIENCE
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.models import endpoint
 from wug.models.endpoint import EndpointGenerator, EndpointScorer
 from wug.models.endpoint.answers import read_echo, read_next

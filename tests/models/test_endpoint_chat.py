@@ -14,7 +14,7 @@ import tiny_chat
 from command_line import refused, wug
 from fake_completions import FakeServer, Rule, echoed, serving
 from wug.errors import ModelError
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.models import endpoint
 from wug.models.endpoint import EndpointScorer
 from wug.models.endpoint.answers import read_chat, read_chat_tokens

@@ -14,7 +14,7 @@ import torch
 from safetensors import safe_open
 
 from wug.errors import InputError, ModelError, WugError
-from wug.evaluation.opening import model_spec, open_model
+from wug.evaluation.models import model_spec, open_model
 from wug.models import lstm
 from wug.models.lstm.weights import save_word_lstm
 from wug.models.spec import ModelSpec

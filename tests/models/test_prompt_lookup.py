@@ -12,7 +12,7 @@ import torch
 import tiny_seq2seq
 from greedy_ways import alone, opened
 from tiny_seq2seq import assert_ties_are_noticed
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.models import seq2seq
 from wug.models.decoding import cuda_graph, prompt_lookup
 from wug.models.decoding.cuda_graph import CudaGraphDecoder

@@ -23,7 +23,7 @@ from case_selection import cases, each_kind, share
 from command_line import run_python
 from tiny_seq2seq import load
 from wug.errors import ModelError
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.models.decoding.generation import Decoder
 from wug.models.seq2seq import conversion
 from wug.models.seq2seq.config import HubTokenizer, SavedTokenizer

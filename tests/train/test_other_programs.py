@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelFo
 from answers import texts
 from command_line import wug
 from reference import reference
-from wug.evaluation.opening import builtin_models, open_model
+from wug.evaluation.models import builtin_models, open_model
 from wug.files import read_lines
 from wug.requests import Request
 

@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from wug.errors import ModelError
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.models.lstm import load as load_lstm
 from wug.models.spec import ModelSpec
 from wug.requests import Request

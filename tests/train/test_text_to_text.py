@@ -13,7 +13,7 @@ from transformers import T5ForConditionalGeneration
 
 from answers import texts
 from wug.errors import InputError
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.models.attention_lstm import make_vocabulary, source_numbers
 from wug.train.examples import Examples
 from wug.train.loop import TrainingSettings, train

@@ -7,7 +7,7 @@ import pytest
 from evaluating import cached
 from fake_models import FakeGenerator, FakeScorer, letter_scores
 from wug.evaluation.evaluate import evaluate
-from wug.evaluation.opening import builtin_suites, open_suites
+from wug.evaluation.suites import builtin_suites, open_suites
 from wug.results.queries import rows_of
 from wug.views.family_views import items_of
 from wug.views.intro import intro_of

@@ -15,7 +15,8 @@ import sample_results
 from job_helpers import shared
 from wug import stats
 from wug.evaluation.evaluate import build_result
-from wug.evaluation.opening import open_model, open_suites
+from wug.evaluation.models import open_model
+from wug.evaluation.suites import open_suites
 from wug.outcomes import Outcome, Result, Signature
 from wug.results.store import Store
 from wug.views.report import ReportedResult, render

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 from wug import registry
 from wug.arguments import members, public, require_member
 from wug.errors import InputError, ModelError
-from wug.evaluation import model_patterns, opening
+from wug.evaluation import model_patterns, models
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.service import opened_cache
 from wug.files import refuse_surrogates, user_path
@@ -284,13 +284,13 @@ def model_of(model: object, tokenizer: object = None, options: Mapping[str, str]
             raise InputError(f"{str(model)!r} is a pattern for several models: wug.run and wug.surprisal take patterns")
         if isinstance(model, Path) and not model.expanduser().exists():
             raise InputError("no such folder", file=model)
-        return Model(opening.open_model(str(model), options))
+        return Model(models.open_model(str(model), options))
     if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
         if tokenizer is not None and not hasattr(tokenizer, "get_vocab"):
             raise InputError(
                 f"tokenizer={_short_repr(tokenizer)}: give one of transformers, AutoTokenizer.from_pretrained(…)"
             )
-        return Model(opening.open_loaded(model, tokenizer, options))
+        return Model(models.open_loaded(model, tokenizer, options))
     if hasattr(model, "id") and hasattr(model, "options") and not options and is_function(model):
         return Model(ModelHandle.from_loaded(model))  # an object of the user's own class
     if is_function(model):

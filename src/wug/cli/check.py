@@ -27,7 +27,8 @@ def command(files: tuple[str, ...], kind: str | None, suite_options: dict[str, s
     wug check suites/ --strict
     wug check mine.csv -S good=acceptable -S bad=unacceptable
     """
-    from wug.evaluation.opening import check_place, find_suites, refuse_unknown_options
+    from wug.evaluation.checking import check_place
+    from wug.evaluation.suites import find_suites, refuse_unknown_options
 
     matches = [find_suites(text, kind, suite_options) for text in files]
     locations = [location for match in matches for location in match.places]

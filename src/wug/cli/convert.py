@@ -24,7 +24,7 @@ def command(source: Path, target: Path, kind: str | None, suite_options: dict[st
     \b
     wug convert suite.json suite.csv
     """
-    from wug.evaluation.opening import find_suites, recognised_family
+    from wug.evaluation.suites import find_suites, recognised_family
 
     locations = find_suites(str(source), kind, suite_options).places
     if len(locations) > 1:

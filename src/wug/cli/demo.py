@@ -46,7 +46,7 @@ def command(output: Path, limit: int | None) -> None:
     wug demo
     wug demo --limit 20 --output /tmp/demo
     """
-    from wug.evaluation.opening import open_suites
+    from wug.evaluation.suites import open_suites
     from wug.results.store import Store
 
     chart_files.require()

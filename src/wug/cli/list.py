@@ -157,8 +157,8 @@ def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> N
 
 
 def _suites(tags: Iterable[str]) -> ListedRows:
-    from wug.evaluation.opening import builtin_suites, open_suites
     from wug.evaluation.suite_selection import tagged, tags_of
+    from wug.evaluation.suites import builtin_suites, open_suites
 
     paths = builtin_suites()
     # By its path: a file here may be called like it.
@@ -189,7 +189,7 @@ def _readme_description(name: str, family: Path) -> str:
 
 
 def _builtin_models() -> ListedRows:
-    from wug.evaluation.opening import builtin_models
+    from wug.evaluation.models import builtin_models
 
     families = registry.families()
     return [

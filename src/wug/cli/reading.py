@@ -152,7 +152,7 @@ def _request(
 
 def _source(table: str) -> tuple[Path, Mapping[str, str]]:
     """The file of a path or of a published set, and what the catalogue says about its columns."""
-    from wug.evaluation.opening import find_suites
+    from wug.evaluation.suites import find_suites
 
     path = user_path(table)
     if path.is_file():

@@ -9,7 +9,7 @@ from wug.errors import WugError
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.evaluate import run_key_for
-from wug.evaluation.opening import identify_model
+from wug.evaluation.models import identify_model
 from wug.evaluation.recorder import sweep_key
 from wug.evaluation.request import ModelTask, Plan, planned_model
 from wug.formatting import plural

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.evaluation.opening import open_suites
+from wug.evaluation.suites import open_suites
 from wug.files import existing
 from wug.interfaces import Suite
 from wug.tables import is_missing

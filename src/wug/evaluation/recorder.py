@@ -13,7 +13,7 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.evaluate import RequestMemo, evaluate_tasks, prepare, run_key_for, run_key_for_tasks
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import identify_model
+from wug.evaluation.models import identify_model
 from wug.evaluation.request import Failure, Listener, ModelTask, Plan, RecordedRun, RunEvent, RunReport, planned_model
 from wug.files import checksum
 from wug.models import ModelSpec

@@ -22,7 +22,7 @@ from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel, Progress, cache_key
 from wug.evaluation.evaluate import RequestMemo, SuiteTask, evaluate_tasks, prepare
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.interfaces import Suite
 from wug.models import ModelSpec
 from wug.outcomes import Result

@@ -11,8 +11,8 @@ from pathlib import Path
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, nearest
 from wug.evaluation.annotated_suite import AnnotatedSuite
-from wug.evaluation.opening import open_suites
 from wug.evaluation.request import RunRequest
+from wug.evaluation.suites import open_suites
 from wug.interfaces import Suite
 from wug.models import ModelSpec
 from wug.outcomes import phenomenon_of

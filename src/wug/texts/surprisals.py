@@ -251,7 +251,7 @@ def _groups(texts: Iterator[Text], *, together: bool) -> Iterator[list[Text]]:
 def _open_scorer(model: Any) -> ModelHandle:
     """An open model; one that cannot score is refused."""
     from wug.evaluation.handle import ModelHandle
-    from wug.evaluation.opening import open_model
+    from wug.evaluation.models import open_model
 
     if isinstance(model, str):
         model = open_model(model)

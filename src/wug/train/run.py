@@ -75,7 +75,7 @@ def run_training(training: Training, output: TrainingOutput) -> TrainingState | 
 
 def _require_possible(training: Training) -> None:
     """Refuse a training without its packages, or with suites that cannot be found."""
-    from wug.evaluation.opening import suite_paths
+    from wug.evaluation.suites import suite_paths
 
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         raise MissingExtra("training", "hf")
@@ -112,7 +112,7 @@ def _hardware(training: Training, device: str) -> str:
 
 
 def _testable_suites(training: Training, kind: str) -> list[Suite]:
-    from wug.evaluation.opening import open_suites
+    from wug.evaluation.suites import open_suites
 
     suites = list(open_suites(training.suites))
     for suite in suites:

@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeAlias
 from wug import registry
 from wug.errors import InputError
 from wug.evaluation.inline_suites import as_file
-from wug.evaluation.opening import builtin_suites
+from wug.evaluation.suites import builtin_suites
 from wug.files import head, read_bytes, read_text, write_text
 from wug.outcomes import Result
 from wug.rows import OutcomeRow, Rows

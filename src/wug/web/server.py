@@ -17,7 +17,7 @@ from pathlib import Path
 
 from wug import registry
 from wug.errors import WugError
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.results.store import Store
 from wug.views import family_views as views
 from wug.views import vega

@@ -13,7 +13,7 @@ import pytest
 from command_line import refused, wug
 from reference import reference
 from wug.errors import InputError
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.families.babylm import read
 from wug.families.babylm.tasks import rebuild
 from wug.models import causal

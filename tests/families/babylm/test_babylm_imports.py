@@ -15,7 +15,7 @@ from babylm_times import table
 from command_line import refused, wug
 from run_factory import keep, result
 from wug import data
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.families.babylm import submission as submission_writer
 from wug.families.babylm import tasks
 from wug.families.babylm.tasks import sizes

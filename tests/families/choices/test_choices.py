@@ -13,8 +13,9 @@ import pytest
 from command_line import wug
 from fake_models import FakeScorer, word_scores
 from wug.errors import InputError, SuiteError
+from wug.evaluation.checking import check_file
 from wug.evaluation.evaluate import build_result
-from wug.evaluation.opening import check_file, open_suites, recognised_family
+from wug.evaluation.suites import open_suites, recognised_family
 from wug.families import choices
 from wug.families.choices.items import Candidate
 from wug.families.choices.suite import ChoicesSuite

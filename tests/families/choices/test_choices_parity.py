@@ -12,7 +12,7 @@ import pytest
 
 import tiny
 import tiny_masked
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.families import choices
 from wug.outcomes import Outcome
 

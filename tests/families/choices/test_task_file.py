@@ -12,7 +12,7 @@ import pytest
 from command_line import refused, wug
 from reference import reference
 from wug.errors import InputError
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute
 from wug.families.choices.task_file import read_tasks

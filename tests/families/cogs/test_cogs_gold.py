@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wug.errors import InputError, UnknownName
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import cogs
 from wug.families.cogs.suite import read_gold
 from wug.files import head

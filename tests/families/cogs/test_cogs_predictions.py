@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wug.errors import InputError
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import cogs
 from wug.families.cogs.predictions import read_predictions
 from wug.families.cogs.read import GoldLine

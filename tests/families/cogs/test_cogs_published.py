@@ -17,7 +17,7 @@ from command_line import wug
 from published_scores import COGS_METRICS, cogs_metric
 from reference import reference
 from wug import data
-from wug.evaluation.opening import open_suites
+from wug.evaluation.suites import open_suites
 from wug.families import cogs
 from wug.families.cogs.logical_form import canonical, equivalent, parse, violations
 from wug.families.cogs.read import GENERALISATIONS

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from command_line import wug
 from wug.errors import InputError
+from wug.evaluation.checking import check_file
 from wug.evaluation.evaluate import build_result
-from wug.evaluation.opening import check_file
 from wug.families import cogs
 from wug.families.cogs.syntax import SyntaxSuite, brackets, recognise_syntax
 from wug.outcomes import Estimate, Outcome, Signature

@@ -20,7 +20,8 @@ from fake_models import FakeGenerator, FakeScorer, text_scores, word_scores
 from tiny import save_causal
 from wug.errors import InputError, ModelError, SuiteError
 from wug.evaluation.evaluate import build_result, evaluate
-from wug.evaluation.opening import builtin_suites, open_model, open_suites
+from wug.evaluation.models import open_model
+from wug.evaluation.suites import builtin_suites, open_suites
 from wug.families import morphology
 from wug.families.morphology import carriers, make
 from wug.families.morphology.item import Form, WugItem

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import wug
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import pairs
 
 WORDS = "pattern\tform\tform_alt\tsent\tlen_prefix\n"

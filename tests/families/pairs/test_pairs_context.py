@@ -9,7 +9,7 @@ import pytest
 
 from fake_models import FakeScorer, letter_scores
 from wug.errors import InputError
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import pairs
 from wug.outcomes import Outcome
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wug.errors import InputError, SuiteError, UnknownName, WugError
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import pairs
 from wug.families.pairs.pair import Pair
 from wug.families.pairs.suite import PairsSuite

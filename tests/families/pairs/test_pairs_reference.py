@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reference import reference
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import pairs
 from wug.families.pairs.pair import Pair
 from wug.families.pairs.suite import PairsSuite

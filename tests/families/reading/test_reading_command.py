@@ -24,7 +24,7 @@ from reading_tables import stories, write
 from reference import reference
 from wug import data
 from wug.data.folder import folder_of
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.results.store import Store
 from wug.web.site import Site
 

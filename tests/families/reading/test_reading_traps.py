@@ -232,7 +232,7 @@ def test_every_format_gives_the_same_numbers(tmp_path: Path, name: str) -> None:
 
 def _model_surprisals(prepared: Any) -> list[float]:
     from wug.evaluation.cached_model import CachedModel
-    from wug.evaluation.opening import open_model
+    from wug.evaluation.models import open_model
     from wug.families.reading.surprisals import predict
 
     found = predict(prepared, CachedModel(open_model("wug-causal")), "surprisal")

@@ -16,7 +16,7 @@ import pytest
 import wug
 from case_selection import WHOLE
 from reference import reference
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.families.syntaxgym.formula import parse
 
 A, B, C, D = (f"(2;%{name}%)" for name in "abcd")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from case_selection import examples
 from wug import files
 from wug.errors import FormulaError, InputError, SuiteError, UnknownName, WugError
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.suite import SyntaxGymSuite

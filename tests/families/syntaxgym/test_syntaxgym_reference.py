@@ -16,7 +16,7 @@ import pytest
 from fake_models import FakeScorer
 from reference import reference
 from wug.alignment import align
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym.evaluated import read_evaluated
 from wug.families.syntaxgym.lint import lint

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from command_line import wug
 from wug.errors import InputError
-from wug.evaluation.opening import check_file
+from wug.evaluation.checking import check_file
 from wug.families import syntaxgym
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.tables import read_head

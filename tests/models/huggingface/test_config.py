@@ -13,7 +13,7 @@ from tiny_masked import save_masked
 from tiny_seq2seq import save_seq2seq
 from wug import registry
 from wug.errors import InputError, ModelError
-from wug.evaluation.opening import builtin_models
+from wug.evaluation.models import builtin_models
 from wug.models.spec import ModelSpec
 
 

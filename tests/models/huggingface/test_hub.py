@@ -65,7 +65,7 @@ def test_a_closed_port_and_a_server_that_says_nothing_are_none(closed: str) -> N
 
 def test_a_model_that_is_nowhere_is_one_message_before_anything_heavy_is_imported(closed: str, tmp_path: Path) -> None:
     code = (
-        "import sys; from wug.evaluation.opening import open_model; from wug.errors import ModelError\n"
+        "import sys; from wug.evaluation.models import open_model; from wug.errors import ModelError\n"
         "try: open_model('causal:gpt2')\n"
         "except ModelError as error: print(error)\n"
         "assert not {'torch', 'transformers'} & set(sys.modules)"

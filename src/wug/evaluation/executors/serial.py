@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from wug import registry
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
 from wug.timings import timed

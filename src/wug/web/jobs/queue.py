@@ -24,7 +24,7 @@ from typing import Any
 
 from wug import registry
 from wug.errors import ModelError, WugError
-from wug.evaluation.opening import model_spec
+from wug.evaluation.models import model_spec
 from wug.web.jobs.tasks import JobTask, RunTask, Stage, StopTask, TaskEnded, TaskProgress
 from wug.web.site import Site
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from wug.errors import WugError
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.opening import open_model
+from wug.evaluation.models import open_model
 from wug.web.jobs.tasks import JobStopped, RunTask, StopTask, TaskEnded, TaskProgress
 
 LoadModel: TypeAlias = Callable[[str], ModelHandle]

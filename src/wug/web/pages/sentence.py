@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, WugError
-from wug.evaluation.opening import model_spec
+from wug.evaluation.models import model_spec
 from wug.identity import ModelId
 from wug.outcomes import Outcome, Result, Signature
 from wug.rows import OutcomeRow

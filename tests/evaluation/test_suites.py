@@ -1,14 +1,13 @@
-"""Names of suites and models, and ambiguous ones."""
+"""Names of suites, and ambiguous ones."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from wug.errors import InputError, UnknownName
-from wug.evaluation.opening import builtin_models, builtin_suites, model_spec, open_suites, suite_paths
+from wug.evaluation.suites import builtin_suites, open_suites, suite_paths
 
 PAIR = '{"sentence_good": "The wug sleeps.", "sentence_bad": "The wug sleep."}\n'
 
@@ -34,34 +33,6 @@ def test_pairs_are_built_in_suites_too_since_no_set_is_called_so() -> None:
 def test_an_unknown_name_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'wug_syntaxgym'"):
         suite_paths("wug_syntaxgim")
-
-
-def test_a_folder_called_like_a_built_in_model_is_told_apart(here: Path) -> None:
-    shutil.copytree(builtin_models()["wug-causal"], here / "wug-causal")
-    with pytest.raises(InputError) as caught:
-        model_spec("wug-causal?dtype=float32")
-    assert str(caught.value) == (
-        "wug-causal is ambiguous: write ./wug-causal for the folder here, "
-        f"or {builtin_models()['wug-causal']} for the built-in model"
-    )
-    for text in ("./wug-causal", str(here / "wug-causal"), "causal:./wug-causal", "causal:wug-causal"):
-        assert model_spec(text).name.endswith("wug-causal")
-        assert "assets" not in model_spec(text).name
-    assert model_spec(str(builtin_models()["wug-causal"])).backend == "causal"
-
-
-def test_a_built_in_model_may_be_named_with_its_kind() -> None:
-    spec = model_spec("causal:wug-causal?dtype=bfloat16")
-    assert (spec.backend, spec.name, dict(spec.options)) == (
-        "causal",
-        str(builtin_models()["wug-causal"]),
-        {"dtype": "bfloat16"},
-    )
-
-
-def test_a_name_like_a_built_in_models_is_told_with_it() -> None:
-    with pytest.raises(UnknownName, match=r"unknown model 'wug_causal'\. Did you mean 'wug-causal'"):
-        model_spec("wug_causal")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,144 @@
+"""Opens models by name, and models that the user has loaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from wug import registry
+from wug.errors import InputError, MissingExtra, ModelError, UnknownName, nearest
+from wug.evaluation.handle import ModelHandle
+from wug.files import ASSETS, existing, read_object, refuse_ambiguous
+from wug.interfaces import Suite
+from wug.models import ModelSpec
+from wug.models.huggingface.in_memory import WatchedModel, adopt
+from wug.models.huggingface.loading import backend_for
+from wug.models.spec import parse
+
+
+def builtin_models() -> dict[str, Path]:
+    """The folders of built-in models by name; empty if wug was installed without them."""
+    return {path.parent.name: path.parent for path in sorted(_models_folder().glob("*/config.json"))}
+
+
+def _models_folder() -> Path:
+    """The folder of built-in models: in the tree of wug, or in the package wug-models."""
+    package = find_spec("wug_models")
+    in_tree = ASSETS / "models"
+    if in_tree.is_dir() or package is None or package.origin is None:
+        return in_tree
+    return Path(package.origin).parent / "models"
+
+
+def builtin_model_for(suite: Suite) -> str:
+    """The built-in model for a suite; InputError if its family has none."""
+    name = registry.family_traits(suite.kind).builtin_model
+    if name is not None and not builtin_models():
+        raise MissingExtra(f"{name}, the built-in model that fits {suite.name},", "models")
+    if name is None or name not in builtin_models():
+        raise InputError(f"no built-in model fits the suite {suite.name}: name a model, such as causal:gpt2")
+    return name
+
+
+def open_model(named: str | ModelSpec, options: Mapping[str, str] | None = None) -> ModelHandle:
+    """Open a model by name: identified by its files and loaded on demand, or loaded now if that is impossible."""
+    spec = model_spec(named, options) if isinstance(named, str) else named
+    return identify_model(spec) or ModelHandle.from_loaded(registry.backend(spec.backend).load(spec), spec)
+
+
+def identify_model(spec: ModelSpec) -> ModelHandle | None:
+    """The model, identified by its files and not loaded; None if it has to be loaded to identify it."""
+    backend = registry.backend(spec.backend)
+    spec.read(backend.OPTIONS)
+    identity = backend.identify(spec)
+    return None if identity is None else ModelHandle(identity, lambda: backend.load(spec), spec)
+
+
+def model_spec(text: str, options: Mapping[str, str] | None = None, device: str | None = None) -> ModelSpec:
+    """Parse a model's name; the backend of a bare folder or .pt file is inferred from its content.
+
+    `device`, or the environment variable WUG_DEVICE, applies to backends that use one; `options` take precedence.
+    """
+    name, mark, query = _without_prompted_backend(text).partition("?")
+    builtin = _builtin_folder(name)
+    spec = parse(_with_backend(f"{builtin or name}{mark}{query}"), registry.names("models"), options)
+    spec = replace(spec, alias=name if builtin else None)
+    if not registry.traits(spec.backend).uses_device:
+        return spec
+    default, device_option = ({"device": name} if name else {} for name in (os.environ.get("WUG_DEVICE"), device))
+    return replace(spec, options={**default, **spec.options, **device_option, **(options or {})})
+
+
+def _without_prompted_backend(text: str) -> str:
+    """The name of a prompted model without its backend: `prompt:causal:gpt2` is `prompt:gpt2`."""
+    outer, _, inner = text.partition(":")
+    prompted = registry.traits(outer).prompts if outer in registry.names("models") else ""
+    return f"{outer}:{inner.removeprefix(f'{prompted}:')}" if prompted else text
+
+
+def _builtin_folder(name: str) -> str | None:
+    """The folder of a built-in model, after its backend if one is named; None for other models.
+
+    An unknown name that resembles that of a built-in model is refused.
+    """
+    builtin = builtin_models()
+    if name in builtin:
+        refuse_ambiguous(name, [("the built-in model", str(builtin[name]))])
+        return str(builtin[name])
+    if name.startswith("wug-") and not existing(name):
+        if not builtin:
+            raise MissingExtra(f"{name}, a built-in model,", "models")
+        raise UnknownName("built-in model", name, builtin)
+    if ":" not in name and not existing(name) and nearest(name, list(builtin)):
+        raise UnknownName("model", name, builtin)
+    backend, _, bare = name.partition(":")
+    is_builtin = backend in registry.names("models") and bare in builtin and not existing(bare)
+    return f"{backend}:{builtin[bare]}" if is_builtin else None
+
+
+def _with_backend(text: str) -> str:
+    """The name of a model after its backend, which a folder, the suffix of a file or the name itself identifies."""
+    path = existing(text.partition("?")[0])
+    if path and (path / "config.json").is_file():
+        return f"{_backend_of_folder(path)}:{text}"
+    of_file = registry.backend_with(lambda traits: path.suffix in traits.suffixes) if path and path.is_file() else None
+    backend = of_file or registry.backend_with(lambda traits: text.startswith(traits.aliases))
+    return f"{backend}:{text}" if backend else text
+
+
+def _backend_of_folder(folder: Path) -> str:
+    if backend := backend_for(read_object(folder / "config.json")):
+        return backend
+    raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
+
+
+def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:
+    """Open a model that the user has loaded; it has the id of its folder if it equals its files."""
+    chosen_options = dict(options or {})
+    backend_name = _backend_of_object(model)
+    backend = registry.backend(backend_name)
+    # An unknown option is refused at once.
+    ModelSpec(backend_name, type(model).__name__, None, chosen_options).read(backend.OPTIONS)
+    adopted = adopt(backend_name, model, tokenizer, chosen_options)
+    assert backend.from_loaded is not None
+    watched = WatchedModel(backend.from_loaded(adopted.loaded, adopted.spec), model)
+    return ModelHandle.from_loaded(watched, adopted.spec if adopted.from_files else None)
+
+
+def _backend_of_object(model: Any) -> str:
+    """The backend for a model object of transformers, by the name of its class."""
+    name = type(model).__name__
+    encoder_decoder = bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
+    backend = registry.backend_with(
+        lambda traits: traits.auto_class is not None and name.endswith(traits.architectures)
+    ) or registry.backend_with(lambda traits: encoder_decoder and traits.auto_class == "AutoModelForSeq2SeqLM")
+    if backend is None:
+        raise ModelError(
+            f"{name} is not a language model that wug can evaluate. Load it with AutoModelForCausalLM, "
+            "AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
+        )
+    return backend
