@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -68,6 +69,15 @@ def python(installed: Path, *arguments: object, code: int = 0) -> str:
 
 def wug(installed: Path, store: Path, *arguments: object) -> str:
     return python(installed, "-m", "wug", *arguments, "--store", store)
+
+
+def test_the_sample_imports_only_what_is_stable() -> None:
+    """`wug.types` is enough for a family, its view and a backend; `docs/plugins.md` promises that it is stable."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(EXAMPLE.rglob("*.py"))]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    assert {module for module in modules if module.partition(".")[0] == "wug"} == {"wug.types", "wug.testing"}
 
 
 def test_family_and_backend_are_listed(installed: Path) -> None:

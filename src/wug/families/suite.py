@@ -38,6 +38,16 @@ class ItemSuite(Generic[T]):
 
     __repr__ = suite_line
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Every scoring option, for the signature."""
+        return self.selection
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What pages show with the outcomes."""
+        return {}
+
     def __len__(self) -> int:
         return len(self.items)
 
@@ -103,11 +113,6 @@ class GenerationSuite(ItemSuite[T]):
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
         return {**self.settings, **self.selection}
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """What pages show with the outcomes."""
-        return {}
 
     def requests(self) -> list[str | Source]:
         """The sources that do not depend on an output."""

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
-from wug.errors import InputError
-from wug.families.sampling import sampled
-from wug.files import checksum, read_lines
-from wug.types import FamilyTraits, Metric, Outcome, Problem, Request, Result, Scorer
+from wug.types import (
+    FamilyTraits,
+    ItemSuite,
+    Metric,
+    Outcome,
+    ProblemList,
+    Request,
+    Result,
+    Returns,
+    Scorer,
+    checksum,
+    read_lines,
+    refuse_errors,
+)
 
 OPTIONS = ()
 TRAITS = FamilyTraits(builtin_model="wug-causal", breakdown=("ending",))
@@ -22,100 +32,82 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A noun that no one has heard before."""
+    """A noun that no one has heard before, with a right and a wrong plural."""
 
     singular: str
     right: str
     wrong: str
     ending: str
 
+    def request(self, plural: str) -> Request:
+        """Berko's text with one of the plurals, the only part that is scored."""
+        start = f"This is a {self.singular}. Now there is another one. There are two "
+        return Request(f"{start}{plural}.", span=(len(start), len(start) + len(plural)))
 
-@dataclass(frozen=True, slots=True)
-class Plurals:
-    """A file of nouns as a suite."""
 
-    name: str
-    nouns: tuple[Noun, ...]
-    options: Mapping[str, str]
-    kind: str = "plurals"
-    needs: Literal["scores", "text"] = "scores"
-    metrics: Sequence[Metric] = METRICS
+@dataclass(frozen=True, slots=True, repr=False)
+class PluralSuite(ItemSuite[Noun]):
+    """The nouns of a file; `ItemSuite` has their number, samples of them and what identifies the suite."""
 
-    @property
-    def checksum(self) -> str:
-        """Of every noun."""
-        return checksum(*(part for noun in self.nouns for part in (noun.singular, noun.right, noun.wrong, noun.ending)))
+    kind = "plurals"
+    needs: ClassVar[Returns] = "scores"
+    metrics: ClassVar[Sequence[Metric]] = METRICS
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """What pages show beside the rows."""
+        """What pages show with the outcomes."""
         return {"reference": "Berko, J. (1958). The child's learning of English morphology. Word, 14."}
 
-    def __len__(self) -> int:
-        return len(self.nouns)
-
-    def sample(self, items: int) -> Plurals:
-        """At most this many nouns, of every ending in proportion; a larger sample contains a smaller one."""
-        if items >= len(self.nouns):
-            return self
-        places = sampled(len(self.nouns), items, lambda place: (self.nouns[place].ending,))
-        chosen = tuple(self.nouns[place] for place in places)
-        return replace(self, nouns=chosen, options={**self.options, "limit": str(items)})
+    def strata(self) -> list[tuple[str, ...]]:
+        """The ending of each noun: samples keep the proportions of endings."""
+        return [(noun.ending,) for noun in self.items]
 
     def requests(self) -> list[Request]:
         """Both plurals of every noun."""
-        return [question(noun, plural) for noun in self.nouns for plural in (noun.right, noun.wrong)]
+        return [noun.request(plural) for noun in self.items for plural in (noun.right, noun.wrong)]
 
     def run(self, model: Scorer) -> Iterator[Outcome]:
-        """Ask for all plurals at once and compare them two by two."""
-        bits = [scored.surprisal(*asked.span) for asked, scored in self._answers(model) if asked.span]
-        for noun, right, wrong in zip(self.nouns, bits[::2], bits[1::2], strict=True):
+        """Score both plurals of all nouns at once, and compare them noun by noun."""
+        requests = self.requests()
+        outputs = zip(requests, model.score(requests), strict=True)
+        surprisals = [scored.surprisal(*request.span) for request, scored in outputs]
+        for noun, right, wrong in zip(self.items, surprisals[::2], surprisals[1::2], strict=True):
             groups = {"ending": noun.ending}
             detail = {"right": noun.right, "wrong": noun.wrong, "bits_right": right, "bits_wrong": wrong}
             yield Outcome(noun.singular, "plural", right < wrong, groups, detail)
             yield Outcome(noun.singular, "margin", wrong - right, groups)
 
-    def _answers(self, model: Scorer) -> Iterator[tuple[Request, Any]]:
-        asked = self.requests()
-        return zip(asked, model.score(asked), strict=True)
-
-
-def question(noun: Noun, plural: str) -> Request:
-    """Berko's question with one of its answers, which is all that counts."""
-    begin = f"This is a {noun.singular}. Now there is another one. There are two "
-    return Request(f"{begin}{plural}.", span=(len(begin), len(begin) + len(plural)))
-
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a file is one of nouns."""
+    """Whether a file belongs to this family."""
     return path.suffix == ".plurals"
 
 
-def read(path: Path, options: Mapping[str, str]) -> list[Plurals]:
-    """The suite in a file, or one error with all faults."""
-    faults = check(path, options)
-    if faults:
-        raise InputError("; ".join(map(str, faults)), file=path)
-    nouns = tuple(Noun(*line.split("\t")) for _, line in _lines(path))
-    return [Plurals(path.stem, nouns, dict(options))]
+def read(path: Path, options: Mapping[str, str]) -> list[PluralSuite]:
+    """The suite in a file, or one error with all problems."""
+    refuse_errors(check(path, options), path)
+    lines = [line for _, line in _lines(path)]
+    return [PluralSuite(path.stem, [Noun(*line.split("\t")) for line in lines], checksum(*lines))]
 
 
-def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
-    """Every fault of a file."""
-    found = [
-        Problem("error", f"line {number}", "write singular, right plural, wrong plural and ending, with tabs between")
-        for number, line in _lines(path)
-        if len(line.split("\t")) != 4
-    ]
-    return found or ([] if any(_lines(path)) else [Problem("error", "", "there is no noun in it")])
+def check(path: Path, options: Mapping[str, str]) -> ProblemList:
+    """Every problem of a file."""
+    problems = ProblemList()
+    for number, line in _lines(path):
+        if len(line.split("\t")) != 4:
+            problems.error(f"line {number}", "write singular, right plural, wrong plural and ending, with tabs between")
+    if not any(_lines(path)):
+        problems.error("", "there is no noun in it")
+    return problems
 
 
 def tsv(results: Sequence[Result]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """Columns and rows for `--format tsv`: one row per noun."""
-    judged = [(result.suite, row) for result in results for row in result.outcomes if row.metric == "plural"]
-    rows = [(suite, row.item, row.detail["right"], row.detail["wrong"], row.value) for suite, row in judged]
+    outcomes = [(result.suite, row) for result in results for row in result.outcomes if row.metric == "plural"]
+    rows = [(suite, row.item, row.detail["right"], row.detail["wrong"], row.value) for suite, row in outcomes]
     return ("suite", "noun", "right", "wrong", "chosen"), rows
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines with nouns, numbered as in an editor."""
     return ((number, line) for number, line in enumerate(read_lines(path), 1) if line and not line.startswith("#"))
