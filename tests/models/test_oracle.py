@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.families.pcfgset.language import meaning
 from wug.models.oracle import Oracle, load
 from wug.models.spec import parse
+from wug.traits import FamilyTraits
 
 SOURCES = [f"reverse {letter}{number} B2" for letter in "ABCDEFGHIJ" for number in range(1, 21)]
 
@@ -80,3 +82,14 @@ def test_what_changes_its_answers_is_among_its_options() -> None:
 def test_a_wrong_option_is_named(name: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         oracle(name)
+
+
+def test_every_family_with_an_oracle_declares_the_symbols_of_wrong_outputs() -> None:
+    assert all(family.TRAITS.oracle_symbols for family in registry.families() if family.oracle)
+
+
+def test_without_symbols_it_makes_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "family_traits", lambda name: FamilyTraits())
+    assert oracle("oracle:pcfgset").generate(["copy A1"]) == ["A1"]
+    with pytest.raises(InputError, match="needs symbols"):
+        oracle("oracle:pcfgset?error=0.1")

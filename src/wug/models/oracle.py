@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from wug import registry
-from wug.errors import UnknownName
+from wug.errors import InputError, UnknownName
 from wug.models.spec import ModelSpec
 from wug.options import Option
 from wug.traits import BackendTraits
@@ -70,7 +70,10 @@ def load(spec: ModelSpec) -> Oracle:
     languages = [family.name for family in registry.families() if family.oracle]
     if spec.name not in languages:
         raise UnknownName("oracle", spec.name, languages)
-    return Oracle(spec.name, **spec.read(OPTIONS))
+    oracle = Oracle(spec.name, **spec.read(OPTIONS))
+    if oracle.error and not registry.family_traits(spec.name).oracle_symbols:
+        raise InputError(f"oracle:{spec.name}: error={oracle.error:g} needs symbols, and the family has none")
+    return oracle
 
 
 def _wrong_answer(right: str, mistake: str, replacements: Sequence[str], random: Random) -> str:

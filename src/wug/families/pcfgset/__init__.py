@@ -25,7 +25,11 @@ from wug.traits import FamilyTraits
 
 OPTIONS = (Option("split", files.SPLITS, "test", "files of a folder to read"),)
 
-TRAITS = FamilyTraits(builtin_model="wug-pcfg", breakdown=("function",))
+TRAITS = FamilyTraits(
+    builtin_model="wug-pcfg",
+    breakdown=("function",),
+    oracle_symbols=tuple(f"{letter}{number}" for letter in "ABCDE" for number in range(1, 4)),
+)
 
 
 def recognises(path: Path, head: str) -> bool:
