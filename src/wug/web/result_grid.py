@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from statistics import fmean
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from wug.formatting import FormattedEstimate, number
@@ -368,8 +370,12 @@ def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, t
         return None
     cell = cell_of(summary, warnings.get(summary.id, ()), phenomenon)
     if row.is_sweep:
-        values = [value for result in row.results[suite] if (value := _value(result, phenomenon)) is not None]
-        return cell._replace(sparkline=Sparkline.through(values))
+        steps = {run.id: step_in(run) for run in row.runs}
+        values: defaultdict[object, list[float]] = defaultdict(list)  # several trainings have a value each at a step
+        for result in row.results[suite]:
+            if (value := _value(result, phenomenon)) is not None:
+                values[result.run if steps[result.run] is None else ("step", steps[result.run])].append(value)
+        return cell._replace(sparkline=Sparkline.through([fmean(at_step) for at_step in values.values()]))
     last_result = row.results[suite][-1]
     return cell._replace(later="" if last_result is summary else last_result.status)
 

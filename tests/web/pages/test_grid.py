@@ -195,6 +195,16 @@ def test_a_sweep_is_one_row_with_its_values_in_the_order_of_steps() -> None:
     assert one.sparkline == Sparkline("0,13.0 24,7.0 48,1.0", 3)
 
 
+def test_a_sweep_over_two_trainings_has_their_mean_at_each_step() -> None:
+    models = [(seed, step) for step in (0, 10) for seed in (1, 2)]
+    runs = [
+        run(n, f"causal/p-seed{seed}@{n}", revision=f"step{step}", sweep=7) for n, (seed, step) in enumerate(models, 1)
+    ]
+    results = [kept(n, n, "s", value) for n, value in enumerate((0.0, 1.0, 0.5, 1.0), 1)]
+    one = cell(made(runs, results, sweeps={7: "p*"}), 0)
+    assert one.sparkline == Sparkline("0,7.0 48,4.0", 2)
+
+
 def test_a_long_sparkline_goes_through_a_few_values_from_the_first_to_the_last() -> None:
     line = Sparkline.through([place / 149 for place in range(150)])
     assert line is not None
