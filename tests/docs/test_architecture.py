@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PATHS = sorted(set(re.findall(r"`([a-z_]+(?:/[A-Za-z_]+)*\.(?:py|html|md|js))`", PAGE)))
 FOLDERS = sorted(set(re.findall(r"^  ([a-z_]+)/ ", PAGE, re.M)))
+MODULES = re.findall(r"^  ([a-z_]+\.py) ", PAGE, re.M)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -34,6 +35,10 @@ def test_the_page_names_every_package() -> None:
     packages = {path.parent.name for path in (ROOT / "src" / "wug").glob("*/__init__.py")}
     assert packages <= {*FOLDERS, "assets"}
     assert len(PATHS) > 30
+
+
+def test_the_tree_lists_every_module_of_the_core_once() -> None:
+    assert sorted(MODULES) == sorted(path.name for path in (ROOT / "src" / "wug").glob("*.py"))
 
 
 def test_the_table_of_imports_is_what_the_layers_allow() -> None:
