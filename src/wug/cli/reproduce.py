@@ -97,7 +97,7 @@ def command(recipe: str | None, **options: Any) -> None:
 @contextmanager
 def _runner(executor: str, jobs: int | None, device: str | None) -> Iterator[LocalRunner | RayRunner]:
     """What runs the steps; small models leave most of a GPU idle, so it takes several at a time."""
-    from wug.models.huggingface.devices import pick_device
+    from wug.models.hardware import pick_device
     from wug.reproduce.work import LocalRunner
 
     if executor == "processes":

@@ -11,7 +11,7 @@ from pathlib import Path
 from wug import registry
 from wug.files import existing
 from wug.models import ModelSpec
-from wug.models.huggingface.devices import cores, gpu_is_shared, pick_device, threads
+from wug.models.hardware import cores, gpu_is_shared, pick_device, threads
 
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".arpa", ".gz", ".jsonl", ".tsv")
 MEMORY_PER_FILE_BYTE = 4

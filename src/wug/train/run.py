@@ -87,7 +87,7 @@ def _prepared_device(training: Training) -> str:
     """The device to train on; sets the random seed, which the initial weights depend on."""
     import torch
 
-    from wug.models.huggingface.devices import pick_device
+    from wug.models.hardware import pick_device
 
     device = pick_device(training.device)
     try:
@@ -103,7 +103,7 @@ def _hardware(training: Training, device: str) -> str:
     """The device in words; sets the number of CPU threads."""
     import torch
 
-    from wug.models.huggingface.devices import free_threads
+    from wug.models.hardware import free_threads
 
     if device != "cpu":
         return device

@@ -15,7 +15,8 @@ from wug.models.decoding import outputs
 from wug.models.decoding.conditional_scoring import END as SCORE_END
 from wug.models.decoding.conditional_scoring import SOURCE, ScorerInfo, SourceScorer, TokenLimits, refuse_unused
 from wug.models.decoding.outputs import Decoded
-from wug.models.huggingface.devices import compute_in_halves, pick_device
+from wug.models.hardware import pick_device
+from wug.models.huggingface.devices import compute_in_halves
 from wug.models.lstm import weights as lstm_weights
 from wug.models.lstm.weights import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_safetensors, require_shapes
 from wug.models.spec import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH, Identity, ModelSpec

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from wug import registry
 from wug.errors import MissingExtra, ModelError, WugError, first_line, needs_extra
 from wug.files import read_object, user_path
+from wug.models.hardware import pick_device
 from wug.models.huggingface.adapters import adapt, require_same_words
-from wug.models.huggingface.devices import pick_device
 from wug.models.huggingface.hub import must_be_cached
 from wug.models.huggingface.quantization import prepare, quantization_settings, require_right, silence_loggers
 from wug.models.huggingface.tokenizer_loading import find_file, guard_embeddings, load_tokenizer

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from wug.errors import ModelError, first_line
 from wug.files import checksum
 from wug.models.decoding.outputs import NEAR_TIE_NATS, Decoded, trim_at_end
-from wug.models.huggingface.devices import threads
+from wug.models.hardware import threads
 from wug.models.huggingface.loading import HubModel
 from wug.models.seq2seq.config import DecodingConfig, SavedTokenizer
 from wug.models.weights.fingerprints import find_conversion, obtain_conversion
