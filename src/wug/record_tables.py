@@ -19,19 +19,6 @@ from wug.problems import Problem, ProblemList
 
 BLOCK = 64
 """Texts that a `TextColumn` joins."""
-_RENAMED = {
-    "n_attr": "attractors",
-    "correct_number": "number",
-    "linguistics_term": "term",
-    "UID": "paradigm",
-    "lang": "language",
-}
-_COLUMNS = (
-    "pattern condition contrast type n_attr attractors correct_number number field linguistics_term term UID paradigm "
-    "phenomenon level subtype domain lang language"
-).split()
-GROUPS: Mapping[str, str] = {name: _RENAMED.get(name, name) for name in _COLUMNS}
-"""Columns by which results are always broken down, and the names of the groups."""
 
 
 class Record(NamedTuple):
@@ -146,11 +133,6 @@ def need(header: Sequence[str], columns: Sequence[str]) -> ProblemList:
 def plain(value: object) -> str:
     """A field as text; empty for None."""
     return value.strip() if isinstance(value, str) else "" if value is None else json.dumps(value)
-
-
-def groups_of(fields: Mapping[str, object]) -> dict[str, str]:
-    """The groups of a row: the columns in `GROUPS`."""
-    return {GROUPS[name]: plain(fields[name]) for name in GROUPS if name in fields}
 
 
 def as_number(value: object) -> float:

@@ -13,7 +13,7 @@ from wug.files import shortened
 from wug.formatting import plural
 from wug.options import Option
 from wug.problems import ProblemList, refuse_errors
-from wug.record_tables import Record, RecordTable, as_number, groups_of, need, plain
+from wug.record_tables import Record, RecordTable, as_number, need, plain
 
 Key = TypeVar("Key", bound=Hashable)
 COLUMN_OPTIONS = (
@@ -21,6 +21,19 @@ COLUMN_OPTIONS = (
     Option("groups", str, (), "columns to break results down by", many=True),
     Option("exclude", str, (), "rows to leave out, such as phenomenon=attention check", many=True),
 )
+_RENAMED = {
+    "n_attr": "attractors",
+    "correct_number": "number",
+    "linguistics_term": "term",
+    "UID": "paradigm",
+    "lang": "language",
+}
+_COLUMNS = (
+    "pattern condition contrast type n_attr attractors correct_number number field linguistics_term term UID paradigm "
+    "phenomenon level subtype domain lang language"
+).split()
+GROUP_COLUMNS: Mapping[str, str] = {name: _RENAMED.get(name, name) for name in _COLUMNS}
+"""Columns by which results are always broken down, and the names of the groups."""
 EXTRA_GROUPS = ("category", "category_fine")
 """Columns of published tables by which results are broken down as well."""
 
@@ -113,6 +126,11 @@ class NamedColumns:
             {name: plain(fields[name]) for name in names if name in fields} for names in (self.groups, EXTRA_GROUPS)
         )
         return chosen | groups_of(fields) | more
+
+
+def groups_of(fields: Mapping[str, object]) -> dict[str, str]:
+    """The groups of a row: the columns in `GROUP_COLUMNS`."""
+    return {GROUP_COLUMNS[name]: plain(fields[name]) for name in GROUP_COLUMNS if name in fields}
 
 
 def _condition(text: str) -> tuple[str, str]:

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from wug.errors import InputError
 from wug.families.choices.items import ChoiceItem, ChoicesSettings, candidate
+from wug.families.named_columns import groups_of
 from wug.files import head as head_of
 from wug.files import require_text, shortened
 from wug.problems import ProblemList
-from wug.record_tables import Record, columns_of, groups_of, need, plain, read_table, text_of
+from wug.record_tables import Record, columns_of, need, plain, read_table, text_of
 
 _EWOK = ("Context1", "Context2", "Target1", "Target2")
 _EWOK_GROUPS = {
@@ -157,7 +158,7 @@ def _inferred_format(path: Path, settings: ChoicesSettings) -> str:
 
 
 def _groups(record: Record, settings: ChoicesSettings, columns: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The groups of a row, from the format's columns, the columns in `GROUPS`, and those that the user names."""
+    """The groups of a row, from the format's columns, the columns in `GROUP_COLUMNS`, and those that the user names."""
     fields = record.fields
     known = {name: str(fields[column]) for column, name in (columns or {}).items() if fields.get(column) is not None}
     chosen = {name: plain(fields[name]) for name in settings.groups if name in fields}

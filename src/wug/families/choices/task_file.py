@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from wug.errors import InputError, first_line
 from wug.exchange.imported import hub_data
 from wug.families.choices.items import ChoiceItem, delimited
+from wug.families.named_columns import groups_of
 from wug.files import head, read_text, shortened
 from wug.problems import refuse_errors
-from wug.record_tables import groups_of, read_table
+from wug.record_tables import read_table
 
 LINKS = {"acc": "sum", "acc_norm": "character", "acc_bytes": "byte", "acc_mutual_info": "pmi"}
 """The linking function of each metric."""

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName, suggestion
+from wug.families.named_columns import GROUP_COLUMNS
 from wug.families.pairs.formats import lines, one_row, standard, two_rows
 from wug.families.pairs.formats.labels import PairLabels, comma_separated
 from wug.families.pairs.pair import Pair, ParsedPairs
 from wug.files import head as head_of
 from wug.files import require_text, shortened
 from wug.problems import ProblemList
-from wug.record_tables import GROUPS, columns_of, header_of, stem, suffix_of
+from wug.record_tables import columns_of, header_of, stem, suffix_of
 
 
 class PairsFormat(NamedTuple):
@@ -86,7 +87,7 @@ FORMATS: Mapping[str, PairsFormat] = {
 UNLABELLED = ("original", "true-false", "marvin-linzen", "linzen", "lines")
 COLUMNS = ("good", "bad", "sentence", "form", "form_alt", "len_prefix")
 """The options that name the columns of a table in an unknown format."""
-KNOWN_GROUPS = frozenset({*GROUPS.values(), "pattern_type"})
+KNOWN_GROUPS = frozenset({*GROUP_COLUMNS.values(), "pattern_type"})
 """The groups that results are always broken down by."""
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".txt")
 """Suffixes of files in folders. If files have the same pairs, the one with the first of these suffixes counts."""

@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from wug import record_tables as tables
+from wug.families.named_columns import GROUP_COLUMNS, groups_of
 from wug.families.pairs.formats.labels import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, Target
 from wug.problems import Problem, ProblemList
@@ -62,7 +63,7 @@ class RowLayout:
     codes: Mapping[str, str] = field(default_factory=dict)
     """Replacements for values of groups and languages."""
     standard: bool = False
-    """Whether `context` and the columns in `GROUPS` are read."""
+    """Whether `context` and the columns in `GROUP_COLUMNS` are read."""
     required: tuple[str, ...] = ()
     complete: Callable[[dict[str, str]], dict[str, str]] = dict
     """Adds groups that follow from others."""
@@ -311,7 +312,7 @@ def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLab
     required = [name for name in layout.required if name != "pattern" or labels.pattern is None]
     problems = tables.need(header, [*required, *labels.columns])
     unused = [
-        name for name in header if name not in {*layout.required, *labels.columns, *tables.GROUPS, "item", "context"}
+        name for name in header if name not in {*layout.required, *labels.columns, *GROUP_COLUMNS, "item", "context"}
     ]
     if "pattern" in layout.required and unused and not problems:
         which = ", ".join(repr(name) for name in unused[:6]) + (", …" if len(unused) > 6 else "")
@@ -330,7 +331,7 @@ def _file_groups(layout: RowLayout, path: Path) -> dict[str, str]:
 
 def _group_columns(layout: RowLayout, header: Sequence[str], labels: PairLabels) -> list[str]:
     """The columns that determine the groups of a row."""
-    names = {*layout.groups, *(tables.GROUPS if layout.standard else ()), *labels.groups, labels.pattern}
+    names = {*layout.groups, *(GROUP_COLUMNS if layout.standard else ()), *labels.groups, labels.pattern}
     return [name for name in header if name in names]
 
 
@@ -338,7 +339,7 @@ def _row_groups(layout: RowLayout, record: tables.Record) -> dict[str, str]:
     values = ((group, tables.plain(record.fields.get(column))) for column, group in layout.groups.items())
     # A spreadsheet writes the number of a type as 5.0.
     format_groups = {group: layout.codes.get(value, _WHOLE.sub(r"\1", value)) for group, value in values if value}
-    return tables.groups_of(record.fields) | format_groups if layout.standard else format_groups
+    return groups_of(record.fields) | format_groups if layout.standard else format_groups
 
 
 _WHOLE = re.compile(r"^(\d+)\.0$")
