@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from wug.exchange.imported import ImportedRun
     from wug.families.commands import MakeCommand, ScoreCommand
     from wug.models import Identity, ModelSpec
-    from wug.models.huggingface.loading import HubModel
     from wug.options import Option
     from wug.rows import Rows
     from wug.samples import Sample
@@ -38,6 +37,10 @@ ReasonByFile: TypeAlias = Mapping[Path, str]
 """Files with the reason why they are not read; empty for those that are."""
 TableRows: TypeAlias = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """The names of columns, and rows."""
+LoadedModelOpener: TypeAlias = (
+    "Callable[[Any, Any, Mapping[str, str]], tuple[IdentifiedModel, ModelSpec | None] | None]"
+)
+"""Called with a model, its tokenizer and options."""
 
 
 @runtime_checkable
@@ -273,10 +276,14 @@ class Backend(Declaration):
     """A model with `score(requests)` or `generate(sources)`; it gets whole lists and owns batching."""
     identify: Callable[[ModelSpec], Identity | None] = lambda spec: None
     """The identity from the files alone, without loading; None if the model has to be loaded."""
-    from_loaded: Callable[[HubModel, ModelSpec], IdentifiedModel] | None = None
-    """The model around weights that the user has loaded, with `TRAITS.auto_class`."""
+    open_loaded: LoadedModelOpener = lambda model, tokenizer, options: None
+    """A model that the user has loaded, and its name if it equals its files; None if it is not of this backend."""
     prefetch: Callable[[ModelSpec], None] = lambda spec: None
     """Fetches files while another model runs."""
+    snapshot: Callable[[ModelSpec], Path | None] = lambda spec: None
+    """The folder of a model that was downloaded; None if there is none on this machine."""
+    revisions: Callable[[str], Mapping[str, str]] | None = None
+    """The revisions of a model with their commits, by its name."""
     chat_format: Callable[[ModelSpec], ChatFormat | None] = lambda spec: None
     """How its models read a chat before a text, from the tokenizer alone."""
     wrap: Callable[..., IdentifiedModel] | None = None

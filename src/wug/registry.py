@@ -12,9 +12,10 @@ import importlib
 import logging
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
+from typing import Any
 
 from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
 from wug.identity import ModelId
@@ -85,6 +86,13 @@ def traits(name: str) -> BackendTraits:
 def backend_with(fits: Callable[[BackendTraits], bool]) -> str | None:
     """The first backend whose traits fit, or None."""
     return next((backend.name for backend in backends() if fits(backend.TRAITS)), None)
+
+
+def backend_of_config(config: Mapping[str, Any]) -> str | None:
+    """The backend for the architecture that a config.json names; None if there is none."""
+    architectures = config.get("architectures")
+    names = [name for name in architectures if isinstance(name, str)] if isinstance(architectures, list) else []
+    return backend_with(lambda traits: any(name.endswith(traits.architectures) for name in names))
 
 
 def table_format(name: str) -> TableFormat:
@@ -163,11 +171,14 @@ def _entry_points(folder: str) -> dict[str, EntryPoint]:
 
 def sees_right_context(model: IdentifiedModel) -> bool:
     """Whether the words after a region affect its probability, as in masked models."""
-    if model.options.get("score") == "spans":  # an encoder–decoder that fills in spans
-        return True
-    return traits(ModelId.parse(model.id).backend).sees_right_context
+    backend = traits(ModelId.parse(model.id).backend)
+    return backend.sees_right_context or _has_options(model, backend.right_context_options)
 
 
 def reads_sources(model: IdentifiedModel) -> bool:
     """Whether it scores a text as the output for its source: an encoder–decoder opened for that."""
-    return model.options.get("score") == "source"
+    return _has_options(model, traits(ModelId.parse(model.id).backend).source_options)
+
+
+def _has_options(model: IdentifiedModel, options: Mapping[str, str]) -> bool:
+    return bool(options) and options.items() <= model.options.items()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError, ModelError, UnknownName
-from wug.evaluation import model_patterns as patterns
 from wug.evaluation.model_patterns import ExpandedModel, expand, is_pattern, natural
+from wug.models.huggingface import hub as hub_access
 from wug.models.huggingface.hub import needed
 
 
@@ -118,7 +118,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, revisions: dict[str, str] | Exception) 
         return SimpleNamespace(branches=refs[:2], tags=refs[2:])
 
     monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_refs", list_repo_refs)
-    monkeypatch.setattr(patterns, "is_hub_offline", lambda: False)
+    monkeypatch.setattr(hub_access, "is_hub_offline", lambda: False)
 
 
 def test_revisions_of_the_hub_come_in_natural_order_with_their_commits(monkeypatch: pytest.MonkeyPatch) -> None:

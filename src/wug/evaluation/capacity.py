@@ -52,7 +52,7 @@ def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
 
 def size_of(spec: ModelSpec) -> int | None:
     """Bytes of the model's files; None if they are not on this machine."""
-    path = existing(spec.name) or _snapshot(spec)
+    path = existing(spec.name) or registry.backend(spec.backend).snapshot(spec)
     if path is None:
         return None
     files = [path] if path.is_file() else [file for file in path.iterdir() if file.suffix in WEIGHT_SUFFIXES]
@@ -94,15 +94,3 @@ def _free_on_gpu() -> int | None:
         return None
     free, _ = torch.cuda.mem_get_info()
     return int(free + torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
-
-
-def _snapshot(spec: ModelSpec) -> Path | None:
-    """The local snapshot of a model on the Hugging Face Hub."""
-    if not registry.traits(spec.backend).on_hub:
-        return None
-    try:
-        from huggingface_hub import try_to_load_from_cache
-    except ImportError:
-        return None
-    config = try_to_load_from_cache(spec.name, "config.json", revision=spec.revision)
-    return Path(config).parent if isinstance(config, str) else None

@@ -8,19 +8,15 @@ options.
 from __future__ import annotations
 
 import glob
-import logging
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wug import registry
-from wug.errors import InputError, ModelError, UnknownName, first_line, needs_extra
+from wug.errors import InputError, UnknownName
 from wug.files import existing, read_lines, shortened, user_path
-from wug.models.huggingface.hub import is_hub_offline
-
-log = logging.getLogger("wug")
 
 
 class ExpandedModel(NamedTuple):
@@ -57,7 +53,7 @@ def _expanded(text: str) -> Iterator[ExpandedModel]:
         backend, name, options = _split_name(text)
         before = f"{backend}:" if backend else ""
         folders = [ExpandedModel(f"{before}{path}{options}") for path in _paths(backend, name)]
-        yield from folders or _revisions(text, before, name, options)
+        yield from folders or _revisions(text)
 
 
 def _listed(path: Path) -> Iterator[str]:
@@ -98,59 +94,24 @@ def _is_model(backend: str, path: Path) -> bool:
     return registry.backend_with(lambda traits: path.suffix in traits.suffixes) is not None
 
 
-def _revisions(text: str, before: str, name: str, options: str) -> Iterator[ExpandedModel]:
+def _revisions(text: str) -> Iterator[ExpandedModel]:
     """The matching revisions of a model on the Hugging Face Hub, in natural order."""
+    backend, name, options = _split_name(text)
     repository, at, pattern = name.rpartition("@")
     if not at or _has_wildcards(repository) or repository.count("/") > 1 or repository.startswith((".", "/", "~")):
         prefix, colon, _ = name.partition(":")
-        if not before and colon and prefix.isidentifier() and len(prefix) > 1:  # a single letter is a drive
+        if not backend and colon and prefix.isidentifier() and len(prefix) > 1:  # a single letter is a drive
             raise UnknownName("kind of model", prefix, registry.names("models"))
         raise InputError(f"no file or folder matches the model {shortened(text)!r}")
-    commits = hub_revisions(repository)
+    hooks = {declared.name: declared.revisions for declared in registry.backends() if declared.revisions is not None}
+    commits = hooks.get(backend, next(iter(hooks.values())))(repository)
     fitting = sorted((revision for revision in commits if fnmatchcase(revision, pattern)), key=natural)
     if not fitting:
         listed = ", ".join(sorted(commits, key=natural)[:8]) + (", …" if len(commits) > 8 else "")
         raise InputError(f"no revision of {repository} matches {pattern!r}. Revisions: {listed or 'none'}")
+    before = text.removesuffix(f"{name}{options}")
     for revision in fitting:
         yield ExpandedModel(f"{before}{repository}@{revision}{options}", commits[revision])
-
-
-def hub_revisions(repository: str) -> dict[str, str]:
-    """The branches and tags of a model on the Hugging Face Hub with their commits; offline, those stored here."""
-    with needs_extra("a model on the Hugging Face Hub", "hf"):
-        import huggingface_hub
-        from huggingface_hub import errors
-    try:
-        if is_hub_offline():
-            raise ConnectionError("no response")
-        refs: Any = huggingface_hub.HfApi().list_repo_refs(repository)
-    except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
-        raise ModelError(
-            f"{repository}: neither a folder nor a model on the Hugging Face Hub ({first_line(error, 200)})"
-        ) from None
-    except Exception as error:  # without a network, the exception depends on the HTTP client
-        here = _fetched(repository)
-        if not here:
-            raise ModelError(
-                f"{repository}: its revisions are unknown, since the Hugging Face Hub cannot be reached "
-                f"({first_line(error, 200)}). Download the model first and name its folders, "
-                "or list revisions in a file: @models.txt"
-            ) from None
-        log.warning(
-            "%s: the Hugging Face Hub cannot be reached; using %d revisions on this machine", repository, len(here)
-        )
-        return here
-    return {ref.name: ref.target_commit for ref in (*refs.branches, *refs.tags)}
-
-
-def _fetched(repository: str) -> dict[str, str]:
-    """The revisions in the cache of huggingface_hub on this machine."""
-    from huggingface_hub import constants
-    from huggingface_hub.file_download import repo_folder_name
-
-    refs = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository, repo_type="model") / "refs"
-    files = [path for path in refs.rglob("*") if path.is_file()] if refs.is_dir() else []
-    return {path.relative_to(refs).as_posix(): path.read_text(encoding="utf-8").strip() for path in files}
 
 
 def _split_name(text: str) -> tuple[str, str, str]:

@@ -15,8 +15,6 @@ from wug.evaluation.handle import ModelHandle
 from wug.files import ASSETS, existing, read_object, refuse_ambiguous
 from wug.interfaces import Suite
 from wug.models import ModelSpec
-from wug.models.huggingface.in_memory import WatchedModel, adopt
-from wug.models.huggingface.loading import backend_for
 from wug.models.spec import parse
 
 
@@ -111,34 +109,17 @@ def _with_backend(text: str) -> str:
 
 
 def _backend_of_folder(folder: Path) -> str:
-    if backend := backend_for(read_object(folder / "config.json")):
+    if backend := registry.backend_of_config(read_object(folder / "config.json")):
         return backend
     raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
 def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:
     """Open a model that the user has loaded; it has the id of its folder if it equals its files."""
-    chosen_options = dict(options or {})
-    backend_name = _backend_of_object(model)
-    backend = registry.backend(backend_name)
-    # An unknown option is refused at once.
-    ModelSpec(backend_name, type(model).__name__, None, chosen_options).read(backend.OPTIONS)
-    adopted = adopt(backend_name, model, tokenizer, chosen_options)
-    assert backend.from_loaded is not None
-    watched = WatchedModel(backend.from_loaded(adopted.loaded, adopted.spec), model)
-    return ModelHandle.from_loaded(watched, adopted.spec if adopted.from_files else None)
-
-
-def _backend_of_object(model: Any) -> str:
-    """The backend for a model object of transformers, by the name of its class."""
-    name = type(model).__name__
-    encoder_decoder = bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
-    backend = registry.backend_with(
-        lambda traits: traits.auto_class is not None and name.endswith(traits.architectures)
-    ) or registry.backend_with(lambda traits: encoder_decoder and traits.auto_class == "AutoModelForSeq2SeqLM")
-    if backend is None:
-        raise ModelError(
-            f"{name} is not a language model that wug can evaluate. Load it with AutoModelForCausalLM, "
-            "AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
-        )
-    return backend
+    for backend in registry.backends():
+        if opened := backend.open_loaded(model, tokenizer, dict(options or {})):
+            return ModelHandle.from_loaded(*opened)
+    raise ModelError(
+        f"{type(model).__name__} is not a language model that wug can evaluate. Load it with AutoModelForCausalLM, "
+        "AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
+    )

@@ -13,6 +13,7 @@ from wug.models.decoding import outputs
 from wug.models.decoding.greedy import unknown_token
 from wug.models.huggingface import loading
 from wug.models.huggingface.hub import prefetch as prefetch
+from wug.models.huggingface.hub import revisions as revisions
 from wug.models.spec import (
     BATCH,
     DEVICE,
@@ -28,6 +29,7 @@ from wug.models.spec import (
 )
 from wug.models.tokenization.tokens import tokenizer_errors
 from wug.models.weights.fingerprints import folder_of
+from wug.models.weights.fingerprints import snapshot as snapshot
 from wug.requests import Answer, Source, text_of
 from wug.traits import BackendTraits
 

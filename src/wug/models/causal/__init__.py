@@ -29,6 +29,8 @@ from wug.models.causal.tree import TokenBatch
 from wug.models.huggingface import loading
 from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
+from wug.models.huggingface.hub import revisions as revisions
+from wug.models.huggingface.in_memory import open_loaded as open_in_memory
 from wug.models.spec import DEVICE_MAP, GGUF, NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.chat_templates import ChatTemplate
 from wug.models.tokenization.ragged import Ragged
@@ -43,6 +45,7 @@ from wug.models.tokenization.tokens import (
     word_spans,
 )
 from wug.models.weights.fingerprints import folder_of
+from wug.models.weights.fingerprints import snapshot as snapshot
 from wug.options import Option
 from wug.requests import Request, TextReading, Token
 from wug.scores import Scores, texts_of
@@ -346,6 +349,9 @@ def from_loaded(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
     if device_of(loaded.model).type == "cuda":
         fuse_norms(loaded.model)
     return CausalModel(loaded, spec)
+
+
+open_loaded = partial(open_in_memory, "causal", from_loaded)
 
 
 def _signature(options: Mapping[str, Any], dtype: str, *, has_bos: bool) -> dict[str, str]:

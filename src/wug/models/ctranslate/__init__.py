@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from wug import registry
 from wug.errors import InputError, ModelError, needs_extra
 from wug.files import checksum, read_bytes, read_lines, read_object, read_text, shortened, user_path
 from wug.models.ctranslate import opennmt as _opennmt
 from wug.models.decoding import outputs
-from wug.models.huggingface.loading import backend_for
 from wug.models.spec import BATCH, BEAMS, DEVICE, DTYPE, MAX_LENGTH, ModelSpec
 from wug.models.weights.fingerprints import content, fingerprint, unchanged
 from wug.options import Option
@@ -128,7 +128,7 @@ def load(spec: ModelSpec) -> TranslatorModel:
         raise ModelError(f"{spec}: no such file or folder. Give a CTranslate2 folder or an OpenNMT-py checkpoint (.pt)")
     if not (folder / "model.bin").is_file():
         config = folder / "config.json"
-        backend = backend_for(read_object(config)) if config.is_file() else None
+        backend = registry.backend_of_config(read_object(config)) if config.is_file() else None
         hint = "" if backend is None else f". Use {backend}:{spec.shown_name}"
         raise ModelError(f"{spec}: the folder has no model.bin, so it is not a CTranslate2 model{hint}")
     dtype = options["dtype"]

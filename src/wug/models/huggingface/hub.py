@@ -1,12 +1,17 @@
-"""Whether the Hugging Face Hub can be reached: checked once, before huggingface_hub retries for a minute."""
+"""The Hugging Face Hub: whether it can be reached, revisions of models, and downloads.
+
+The connection is checked once, before huggingface_hub retries for a minute.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from wug.errors import ModelError
+from wug.errors import ModelError, first_line, needs_extra
 from wug.files import existing
 from wug.models.spec import ModelSpec
 from wug.models.weights.fingerprints import snapshot
@@ -63,6 +68,44 @@ def reachable(endpoint: str, timeout_s: float) -> bool:
     threading.Thread(target=request, daemon=True).start()
     ended.wait(timeout_s)
     return answered.is_set()
+
+
+def revisions(repository: str) -> dict[str, str]:
+    """The branches and tags of a model on the Hugging Face Hub with their commits; offline, those stored here."""
+    with needs_extra("a model on the Hugging Face Hub", "hf"):
+        import huggingface_hub
+        from huggingface_hub import errors
+    try:
+        if is_hub_offline():
+            raise ConnectionError("no response")
+        refs: Any = huggingface_hub.HfApi().list_repo_refs(repository)
+    except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
+        raise ModelError(
+            f"{repository}: neither a folder nor a model on the Hugging Face Hub ({first_line(error, 200)})"
+        ) from None
+    except Exception as error:  # without a network, the exception depends on the HTTP client
+        here = _cached_revisions(repository)
+        if not here:
+            raise ModelError(
+                f"{repository}: its revisions are unknown, since the Hugging Face Hub cannot be reached "
+                f"({first_line(error, 200)}). Download the model first and name its folders, "
+                "or list revisions in a file: @models.txt"
+            ) from None
+        log.warning(
+            "%s: the Hugging Face Hub cannot be reached; using %d revisions on this machine", repository, len(here)
+        )
+        return here
+    return {ref.name: ref.target_commit for ref in (*refs.branches, *refs.tags)}
+
+
+def _cached_revisions(repository: str) -> dict[str, str]:
+    """The revisions in the cache of huggingface_hub on this machine."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    refs = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository, repo_type="model") / "refs"
+    files = [path for path in refs.rglob("*") if path.is_file()] if refs.is_dir() else []
+    return {path.relative_to(refs).as_posix(): path.read_text(encoding="utf-8").strip() for path in files}
 
 
 def prefetch(spec: ModelSpec) -> None:

@@ -10,9 +10,8 @@ import copy
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import chain
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -40,19 +39,6 @@ SAMPLED_VALUES = 16
 log = logging.getLogger("wug")
 
 
-@dataclass(frozen=True, slots=True)
-class Adopted:
-    """A model that the user has loaded."""
-
-    loaded: loading.HubModel
-    """A copy around the same weights: the user's model is not changed."""
-    spec: ModelSpec
-    from_files: bool
-    """Whether `spec` names the same model."""
-    original: PreTrainedModel
-    """The user's model, which may change."""
-
-
 class WatchedModel:
     """A model around weights that the user may change: every call checks that they did not."""
 
@@ -75,10 +61,31 @@ class WatchedModel:
         return attribute
 
 
-def adopt(
+def open_loaded(
+    backend: str,
+    from_loaded: Callable[[loading.HubModel, ModelSpec], Any],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    options: Mapping[str, str],
+) -> tuple[WatchedModel, ModelSpec | None] | None:
+    """Open a loaded model of transformers with its tokenizer (default: that of its files); None for another backend.
+
+    The model is given with its name if it equals its files.
+    """
+    declared, name = registry.backend(backend), type(model).__name__
+    encoder_decoder = bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
+    is_seq2seq = encoder_decoder and declared.TRAITS.auto_class == "AutoModelForSeq2SeqLM"
+    if not name.endswith(declared.TRAITS.architectures) and not is_seq2seq:
+        return None
+    ModelSpec(backend, name, None, options).read(declared.OPTIONS)  # an unknown option is refused at once
+    loaded, spec, from_files = _adopt(backend, model, tokenizer, options)
+    return WatchedModel(from_loaded(loaded, spec), model), spec if from_files else None
+
+
+def _adopt(
     backend: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: Mapping[str, str]
-) -> Adopted:
-    """Adopt a loaded model of transformers with its tokenizer (default: that of its files)."""
+) -> tuple[loading.HubModel, ModelSpec, bool]:
+    """A copy around the same weights, its name, and whether it equals the files of this name."""
     for name in LOADING_OPTIONS:
         if name in options:
             raise InputError(f"{name}={options[name]}: the model is loaded already. Set it when you load the model")
@@ -114,7 +121,7 @@ def adopt(
     copied = copy.deepcopy(model, {id(tensor): tensor for tensor in weights}).eval()
     guard_embeddings(copied, tokenizer, spec)
     loaded = loading.HubModel(copied, copy.deepcopy(tokenizer), name, fingerprint)
-    return Adopted(loaded, spec, reference is not None, model)
+    return loaded, spec, reference is not None
 
 
 def _source(backend: str, model: PreTrainedModel) -> tuple[ModelSpec, ModelSpec | None]:

@@ -45,13 +45,6 @@ MAPPINGS = {
 """What transformers calls the tables of the model types that its classes can load."""
 
 
-def backend_for(config: Mapping[str, Any]) -> str | None:
-    """The backend for the architecture that a config.json names; None if there is none."""
-    architectures = config.get("architectures")
-    names = [name for name in architectures if isinstance(name, str)] if isinstance(architectures, list) else []
-    return registry.backend_with(lambda traits: any(name.endswith(traits.architectures) for name in names))
-
-
 def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     """Refuse what would take forever to build, and a model of another kind than the transformers class `auto` loads."""
     from transformers.models.auto import modeling_auto
@@ -60,7 +53,7 @@ def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     _require_few(config, file, spec)
     if "auto_map" in config:
         return
-    kind, backend = config.get("model_type"), backend_for(config)
+    kind, backend = config.get("model_type"), registry.backend_of_config(config)
     tables: dict[str, Mapping[str, Any]] = {name: getattr(modeling_auto, table) for name, table in MAPPINGS.items()}
     loads = kind in tables[auto] or not any(kind in table for table in tables.values())
     if auto == "AutoModelForCausalLM" and loads and backend != "causal":

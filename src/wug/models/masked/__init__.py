@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from wug.errors import ModelError
 from wug.models.huggingface import loading
 from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
+from wug.models.huggingface.hub import revisions as revisions
+from wug.models.huggingface.in_memory import open_loaded as open_in_memory
 from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
 from wug.models.spec import NODES, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.sliding_windows import Passages, on_both_sides, passages, refuse_long, window_size
@@ -30,6 +33,7 @@ from wug.models.tokenization.tokens import (
     word_spans,
 )
 from wug.models.weights.fingerprints import folder_of
+from wug.models.weights.fingerprints import snapshot as snapshot
 from wug.options import Option
 from wug.requests import Request, TextReading, Token
 from wug.scores import Scores, texts_of
@@ -213,6 +217,9 @@ def load(spec: ModelSpec) -> MaskedModel:
 def from_loaded(loaded: loading.HubModel, spec: ModelSpec) -> MaskedModel:
     """A model around weights that are in memory."""
     return MaskedModel(loaded, spec)
+
+
+open_loaded = partial(open_in_memory, "masked", from_loaded)
 
 
 def _with_hub_name(spec: ModelSpec) -> ModelSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from wug.models.decoding.conditional_scoring import END, SOURCE, SourceScorer, r
 from wug.models.decoding.outputs import Decoded
 from wug.models.huggingface import loading
 from wug.models.huggingface.hub import prefetch as prefetch
+from wug.models.huggingface.hub import revisions as revisions
+from wug.models.huggingface.in_memory import open_loaded as open_in_memory
 from wug.models.huggingface.loading import HubModel
 from wug.models.seq2seq import conversion, scoring
 from wug.models.seq2seq.config import DecodingConfig, HubTokenizer, Seq2SeqTokenizer
@@ -24,6 +26,7 @@ from wug.models.seq2seq.scoring import SpanScorer
 from wug.models.spec import BATCH, BEAMS, MAX_LENGTH, WEIGHTS, Identity, Loading, ModelSpec, signature_options
 from wug.models.tokenization.tokens import tokenizer_errors
 from wug.models.weights.fingerprints import fingerprint, folder_of
+from wug.models.weights.fingerprints import snapshot as snapshot
 from wug.options import Option
 from wug.requests import Answer, Source
 from wug.traits import BackendTraits
@@ -37,6 +40,8 @@ TRAITS = BackendTraits(
     architectures=("ForConditionalGeneration", "MTModel", "ForSeq2SeqLM"),
     auto_class="AutoModelForSeq2SeqLM",
     uses_device=True,
+    right_context_options={"score": "spans"},
+    source_options={"score": "source"},
     windows=True,
     to_score="Open it with score=source",
     to_generate="Open it without score=source",
@@ -218,6 +223,9 @@ def from_loaded(loaded: HubModel, spec: ModelSpec) -> Seq2SeqModel | SourceScore
     model = TorchModel(spec)
     model.loaded = loaded
     return _scorer(model, spec) or _with_pytorch(model, spec)
+
+
+open_loaded = partial(open_in_memory, "seq2seq", from_loaded)
 
 
 def _scorer(model: TorchModel, spec: ModelSpec) -> SourceScorer | SpanScorer | None:
