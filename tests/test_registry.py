@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
@@ -99,3 +100,29 @@ def test_other_packages_add_no_commands_and_no_pages(installed: list[str]) -> No
     assert "aardvark" not in {*registry.names("cli"), *registry.names("web.pages"), *executors.names()}
     assert "aardvark" in registry.names("views.writers")
     assert {"wug.cli", "wug.web.pages"}.isdisjoint(installed)
+
+
+@dataclass
+class Options:
+    """What is known of a model before it is loaded."""
+
+    id: str
+    options: dict[str, str]
+    chunk: int = 1
+
+
+@pytest.mark.parametrize(
+    ("model", "both_sides", "sources"),
+    [
+        (Options("masked/x@1", {}), True, False),
+        (Options("causal/x@1", {"score": "spans"}), False, False),
+        (Options("seq2seq/x@1", {"score": "spans", "dtype": "float32"}), True, False),
+        (Options("seq2seq/x@1", {"score": "source"}), False, True),
+        (Options("seq2seq/x@1", {}), False, False),
+        (Options("attention_lstm/x@1", {"score": "source"}), False, True),
+    ],
+)
+def test_a_backend_declares_with_which_options_it_sees_the_right_context_and_reads_sources(
+    model: Options, both_sides: bool, sources: bool
+) -> None:
+    assert (registry.sees_right_context(model), registry.reads_sources(model)) == (both_sides, sources)

@@ -36,6 +36,10 @@ class BackendTraits:
     """Several models can share a GPU, one process each."""
     sees_right_context: bool = False
     """Words to the right of a token change its probability."""
+    right_context_options: Mapping[str, str] = field(default_factory=dict)
+    """The options with which they do, if they do not always."""
+    source_options: Mapping[str, str] = field(default_factory=dict)
+    """The options with which it scores a text as the output for its source."""
     wraps_functions: bool = False
     """Its module has `wrap(function, name, version, returns)`, which `wug.open_model` calls for a Python function."""
     prompts: str = ""

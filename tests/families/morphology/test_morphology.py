@@ -103,7 +103,7 @@ def test_an_encoder_decoder_reads_lemma_and_tags(tmp_path: Path) -> None:
         tmp_path, "f l ɪ n k\tf l ʌ n k\tV;PST;1;SG\t3.5\nf l ɪ n k\tf l ɪ n k t\tV;PST;1;SG\t4\n", "eng.x.dev"
     )
     (suite,) = morphology.read(path, {})
-    adapted = suite.for_model(word_scorer(options={"score": "source"}))
+    adapted = suite.for_model(word_scorer(id="seq2seq/toy@1", options={"score": "source"}))
     assert list(adapted.requests()) == [
         Request("f l ʌ n k", source="f l ɪ n k V PST 1 SG"),
         Request("f l ɪ n k t", source="f l ɪ n k V PST 1 SG"),

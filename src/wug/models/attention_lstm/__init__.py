@@ -154,6 +154,7 @@ TRAITS = BackendTraits(
     returns="text",
     architectures=("AttentionLSTM",),
     uses_device=True,
+    source_options={"score": "source"},
     windows=True,
     to_score="Open it with score=source",
     to_generate="Open it without score=source",
