@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import reference
-from case_selection import LONG_NEXT, LONGEST_FIRST, WHOLE
+from case_selection import WHOLE
 
 settings.register_profile(
     "wug",
@@ -45,16 +45,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for what a shell sta
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where workers share the files, the longest begin first, so that all end together.
-
-    Those and the browser's are what `make quick` leaves to `make test`.
-    """
+    """Mark browser tests as slow; on several workers, slow files begin first, so that all workers end together."""
     for item in items:
-        if item.path.stem in LONGEST_FIRST or "chromium" in getattr(item, "fixturenames", ()):
+        if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
     if hasattr(config, "workerinput"):
-        places = {name: place for place, name in enumerate((*LONGEST_FIRST, *LONG_NEXT))}
-        items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def pytest_collection_finish() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import case_selection
@@ -44,8 +42,3 @@ def test_at_night_all_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_by_day_what_is_for_the_night_is_left() -> None:
     assert case_selection.cases([1], [2]) == [1]
-
-
-def test_the_slow_test_files_exist() -> None:
-    there = {path.stem for path in Path(__file__).parent.rglob("test_*.py")}
-    assert {*case_selection.LONGEST_FIRST, *case_selection.LONG_NEXT} <= there

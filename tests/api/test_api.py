@@ -20,6 +20,8 @@ from wug import registry
 from wug.errors import InputError, ModelError, UnknownName, UnknownOption
 from wug.traits import BackendTraits
 
+pytestmark = pytest.mark.slow
+
 SUITE = {
     "meta": {"name": "agreement", "metric": "sum"},
     "region_meta": {1: "subject", 2: "verb"},

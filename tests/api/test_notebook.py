@@ -7,7 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from command_line import run_python
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "docs" / "notebooks" / "first_look.ipynb"

@@ -13,6 +13,8 @@ import tiny
 import tiny_masked
 import wug
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "python.md"
 FENCED = re.compile(r"^(<!-- not run: [^>]*-->\n\n)?```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -23,6 +23,8 @@ from wug.families.pcfgset.language import meaning, pairs
 from wug.families.pcfgset.make import corpus
 from wug.files import read_lines
 
+pytestmark = pytest.mark.slow
+
 SUITES = {
     # the name that a user gives: family, name in results, items, checksum
     "wug_places": ("choices", "wug_places", 36, "0c93fc19a52c"),

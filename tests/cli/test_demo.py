@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from command_line import wug
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_demo_asks_every_family_and_writes_a_report(tmp_path: Path) -> None:

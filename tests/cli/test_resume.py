@@ -15,6 +15,8 @@ import pytest
 from case_selection import cases
 from wug.results.store import Store
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("killable.py")
 SENTENCES = 2 * 24 * 4
 """Two suites of 24 items in four conditions, all different."""

@@ -26,6 +26,8 @@ from wug.train import steps
 from wug.train.checkpoint import TrainingFolder
 from wug.train.options import KINDS as OPTIONS
 
+pytestmark = pytest.mark.slow
+
 CORES = ("--batch-size", 4, "--device", "cpu", "--seed", 3)
 TINY = (*CORES, "--layers", 1, "--embedding-size", 16, "--ffn-size", 16)
 KINDS: dict[str, tuple[Any, ...]] = {

@@ -11,6 +11,8 @@ import pytest
 from doc_blocks import PAGES, REASONS, ROOT, RUN, SHOWN, Block, blocks, commands
 from doc_run import alike, run
 
+pytestmark = pytest.mark.slow
+
 
 def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))

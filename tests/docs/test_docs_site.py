@@ -21,6 +21,8 @@ from doc_blocks import ROOT
 from timeouts import PATIENCE
 from wug.cli.main import cli
 
+pytestmark = pytest.mark.slow
+
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "object": "data"}
 """Elements that a browser loads by itself, and the attribute with the address; links only with these relations:"""
 FETCHED = {"stylesheet", "icon", "preload", "modulepreload", "manifest", "preconnect", "dns-prefetch", "prefetch"}

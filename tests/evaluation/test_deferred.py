@@ -30,6 +30,8 @@ from wug.requests import Request
 from wug.results.store import Store
 from wug.traits import BackendTraits
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ("torch", "transformers", "ctranslate2")
 COMMAND = f"""
 import sys

@@ -13,6 +13,8 @@ import pytest
 from case_selection import cases
 from command_line import CommandOutput, run_python
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1]
 SHORT = {"readers": 250, "languages": 400, "damage": 10, "kills": 1, "server": 15, "requests": 100, "names": 8}
 """Inputs of each campaign: a few seconds each. Every night there are many more, and others.

@@ -9,17 +9,6 @@ from zlib import crc32
 
 Case = TypeVar("Case")
 WHOLE = os.environ.get("WUG_TEST_WHOLE") == "yes"
-LONGEST_FIRST = (
-    *("test_reproduce", "test_ray", "test_editor_browser", "test_docs_site", "test_charts_browser", "test_processes"),
-    *("test_seq2seq_engines", "test_docs_run", "test_editor_tools_browser", "test_keyboard", "test_axe", "test_fuzz"),
-    *("test_chart_text", "test_demo", "test_watching", "test_browser_pages", "test_endpoint", "test_runs_browser"),
-    *("test_deferred", "test_pcfgset_published", "test_reproduce_on_ray", "test_seq2seq"),
-    *("test_families_suites", "test_train", "test_editor", "test_notebook", "test_python_examples"),
-    *("test_published_recipes", "test_damage", "test_media", "test_api", "test_resume"),
-)
-"""Test files that take longest; the others take seconds each."""
-LONG_NEXT = ("test_plugin", "test_queue", "test_pages", "test_help_examples", "test_hostile")
-"""Test files that start after those; `make quick` runs them, too."""
 
 
 def cases(always: Iterable[Case], at_night: Iterable[Case]) -> list[Case]:

@@ -35,7 +35,7 @@ from wug.models.spec import ModelSpec, parse
 from wug.models.tokenization.token_offsets import PART
 from wug.requests import Request, Scored
 
-pytestmark = pytest.mark.usefixtures("waits")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("waits")]
 
 
 def scorer(server: FakeServer | str, **options: str) -> EndpointScorer:

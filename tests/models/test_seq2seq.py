@@ -28,6 +28,8 @@ from wug.evaluation.evaluate import evaluate
 from wug.models.decoding import greedy
 from wug.models.decoding.generation import Decoder
 
+pytestmark = pytest.mark.slow
+
 Maker = Callable[..., Path]
 ARCHITECTURES = ["t5", "bart", "marian"]
 

@@ -31,6 +31,8 @@ from wug.models.seq2seq.conversion import Translator
 from wug.models.weights.fingerprints import CHECKSUMS, content, obtain_conversion
 from wug.requests import Answer, Source
 
+pytestmark = pytest.mark.slow
+
 ARCHITECTURES = ["t5", "bart", "marian", "m2m_100", "mbart", "pegasus", "mt5", "umt5"]
 MOST = ["1", "3", "24", "auto"]
 USUAL = [*product(ARCHITECTURES[:1], MOST), *zip(ARCHITECTURES[1:], cycle(MOST), strict=False)]

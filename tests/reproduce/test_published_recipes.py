@@ -18,6 +18,8 @@ from wug.reproduce.plan import Planner, missing_data_message
 from wug.reproduce.recipe import parse, read
 from wug.reproduce.table import cells, table_rows
 
+pytestmark = pytest.mark.slow
+
 OUTPUT = "pairs/gulordava_eval_output_en"
 RESULTS = "gulordava-results/evaluation_output/English"
 AT_HAND = ("all_models", "best_model_srnn", "best_model_ngram_lstm")

@@ -26,6 +26,8 @@ from wug.reproduce.table import cells, table, table_rows
 from wug.reproduce.work import LocalRunner, StepCommand, run_steps
 from wug.tables import table_text
 
+pytestmark = pytest.mark.slow
+
 TINY = "--embedding-size 16 --ffn-size 16 --batch-size 8 --checkpoint-every 2"
 RECIPE = recipe(
     "A small table",

@@ -22,7 +22,7 @@ from wug.reproduce.recipe import parse
 from wug.reproduce.work import StepCommand
 from wug.results.reader import RunReader
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 ASKED = recipe(
     "Asked",

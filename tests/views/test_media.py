@@ -62,6 +62,8 @@ from wug.web.app import create_app
 from wug.web.pages.results import ESTIMATES_PER_PAGE
 from wug.web.site import Site
 
+pytestmark = pytest.mark.slow
+
 ODD = (0.0, 1.0, 0.5, 0.9999, -0.0)
 """Values at the limits of a proportion, and near them."""
 WARNINGS = ("2 of 20 answers are empty", "item 3 has a word that the model does not know")

@@ -16,6 +16,8 @@ from browsing import Served
 from case_selection import cases, each_kind
 from timeouts import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("axe_playwright_python", reason="pip install 'wug[dev]'")
 
 PLACES: dict[str, dict[str, Any]] = {

@@ -12,6 +12,8 @@ import every_page
 import sample_results
 from browsing import Served, follow
 
+pytestmark = pytest.mark.slow
+
 EMPTY = ("/", "/compare")
 
 

@@ -19,6 +19,8 @@ from timeouts import PATIENCE
 from wug import stats
 from wug.outcomes import Estimate, Outcome, Result, Signature
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = (1440, 1024, 390)
 LONG = ("subject determiner", "subject noun", "that", "distractor determiner", "rest of relative clause", "verb")
 FAULTS = """() => {

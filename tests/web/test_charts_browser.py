@@ -25,6 +25,8 @@ from wug import stats
 from wug.outcomes import Derivation, Estimate, Metric, Outcome, Result, Signature, effect_metrics
 from wug.views.report import ReportedResult, render
 
+pytestmark = pytest.mark.slow
+
 POINTS = "path[aria-roledescription='point']"
 BARS = "path[aria-roledescription='bar']"
 LEGEND = ".legend button"

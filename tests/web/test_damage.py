@@ -26,6 +26,8 @@ from wug.web import downloads
 from wug.web.editor import DraftStore
 from wug.web.site import Site
 
+pytestmark = pytest.mark.slow
+
 PAGES = (
     "/", "/runs.csv", "/runs.json", "/run/1", "/run/1.csv", "/run/1/groups", "/run/1/figure.vl.json", "/result/1",
     "/result/1.csv", "/result/1/numbers", "/result/1/items", "/result/1/items.csv", "/result/1/items.json",

@@ -20,6 +20,8 @@ from case_selection import each_kind, share
 from timeouts import PATIENCE
 from wug.views.report import ReportedResult, render
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def opened(chromium: Any, everything: Served) -> Iterator[tuple[Any, Recorder]]:

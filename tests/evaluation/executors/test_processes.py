@@ -35,7 +35,7 @@ from wug.models import ModelSpec
 from wug.results.store import Store
 from wug.results.sweeps import find, runs_of
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are as on Linux")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals are as on Linux")]
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,7 @@ from wug.results.store import Store
 from wug.results.sweeps import find, runs_of
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wug[ray]'")
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 @contextmanager

@@ -27,6 +27,8 @@ from wug.models.oracle import Oracle
 from wug.outcomes import Estimate, Outcome, SuiteOutput
 from wug.stats import estimates
 
+pytestmark = pytest.mark.slow
+
 Values = dict[tuple[str, str], float]
 RUNS = ("1", "2", "3")
 RATIOS = ("0.0001", "0.0005", "0.001", "0.005")

@@ -25,6 +25,8 @@ from wug.web.editor import suite_editors
 from wug.web.jobs.queue import job_queue
 from wug.web.site import Site
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 

@@ -32,7 +32,7 @@ GONE = ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", 
 """What the browser itself says while the server is away, and when it shows the token of the one before."""
 
 
-pytestmark = pytest.mark.usefixtures("one_worker")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_worker")]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from wug.web.site import Site
 REGIONS, CONDITIONS, ITEMS = 12, 8, 200
 
 
-pytestmark = pytest.mark.usefixtures("one_worker")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_worker")]
 
 
 @pytest.fixture

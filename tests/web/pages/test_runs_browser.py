@@ -19,6 +19,8 @@ from wug.results import run_admin
 from wug.results.progress import ProgressReporter
 from wug.results.store import Store
 
+pytestmark = pytest.mark.slow
+
 A, B, C = "causal/lab/alpha@1", "causal/lab/beta@1", "causal/lab/gamma@1"
 
 

@@ -24,6 +24,8 @@ from browsing import Served, client_of
 from timeouts import PATIENCE
 from wug.results.reader import RunReader
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[2] / "cli" / "killable.py"
 PAUSE = float(os.environ.get("WUG_WATCH_PAUSE", "0.25"))
 QUESTIONS, SUITES = 192, 2
