@@ -74,7 +74,7 @@ def test_a_suite_loads_with_all_its_items(name: str) -> None:
 
 @suites
 def test_check_finds_nothing(name: str) -> None:
-    assert syntaxgym.check(FOLDER / f"{name}.json") == []
+    assert syntaxgym.check(FOLDER / f"{name}.json", {}) == []
 
 
 @suites

@@ -174,7 +174,7 @@ def test_what_has_no_place_in_a_text_is_refused(tmp_path: Path) -> None:
 def test_a_text_that_does_not_fit_is_found_by_check_and_refused(tmp_path: Path) -> None:
     table, lines, _ = made(tmp_path, 3, 0)
     (tmp_path / "made.text").write_text("\n".join([lines[0], lines[2], lines[1]]), encoding="utf-8")
-    (problem,) = [problem for problem in pairs.check(table) if "made.text" in problem.message]
+    (problem,) = [problem for problem in pairs.check(table, {}) if "made.text" in problem.message]
     assert (problem.level, problem.place) == ("warning", "pair p/2/0")
     assert problem.message.endswith("after line 3")
     with pytest.raises(ModelError, match="`wug check` reports if it does not fit"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
 from pathlib import Path
 
 from wug.data import DataLocation
@@ -19,11 +18,8 @@ def check_file(path: Path, family: str | None = None, options: Mapping[str, str]
     chosen_options = options or {}
     reader = recognised_family(path, family, chosen_options)
     refuse_unknown(chosen_options, names(reader.OPTIONS), reader.name)
-    takes_options = len(signature(reader.check).parameters) > 1
-    if chosen_options and not takes_options:
-        raise InputError(f"the family {reader.name} checks its files without options: leave out -S")
     try:
-        return reader.check(path, chosen_options) if takes_options else reader.check(path)
+        return reader.check(path, chosen_options)
     except SuiteError as error:
         return list(error.problems)
     except InputError as error:

@@ -176,14 +176,14 @@ def test_checking_names_every_fault_at_once(tmp_path: Path) -> None:
 def test_checking_a_good_file_or_folder_finds_nothing(tmp_path: Path) -> None:
     write(tmp_path / "dev.tsv", *LINES)
     write(tmp_path / "gen.tsv", *LINES)
-    assert cogs.check(tmp_path) == cogs.check(tmp_path / "gen.tsv") == []
+    assert cogs.check(tmp_path, {}) == cogs.check(tmp_path / "gen.tsv", {}) == []
 
 
 def test_checking_says_which_file_of_a_folder(tmp_path: Path) -> None:
     write(tmp_path / "dev.tsv", *LINES)
     write(tmp_path / "gen.tsv")
-    assert cogs.check(tmp_path) == [Problem("error", "gen.tsv", "the file is empty")]
+    assert cogs.check(tmp_path, {}) == [Problem("error", "gen.tsv", "the file is empty")]
 
 
 def test_checking_an_empty_folder_says_what_is_missing(tmp_path: Path) -> None:
-    assert "the folder has none of train.tsv" in cogs.check(tmp_path)[0].message
+    assert "the folder has none of train.tsv" in cogs.check(tmp_path, {})[0].message

@@ -285,7 +285,7 @@ def test_the_command_writes_four_files_that_the_check_finds_good(tmp_path: Path)
     assert (said.code, said.out) == (0, "")
     assert "gen.tsv 210 lines" in said.err
     assert [len((tmp_path / "mine" / name).read_text().splitlines()) for name in NAMES] == [600, 20, 20, 210]
-    assert cogs.check(tmp_path / "mine") == []
+    assert cogs.check(tmp_path / "mine", {}) == []
     assert [(suite.name, len(suite)) for suite in cogs.read(tmp_path / "mine", {})] == [
         ("cogs-dev", 20),
         ("cogs-test", 20),

@@ -442,7 +442,7 @@ def test_built_in_suites_are_balanced_and_have_one_regular_form_each(name: str) 
     (language,) = {item.language for item in suite.items}
     known = set(make.word_list(language))
     assert not known & {text.lower() for item in suite.items for text in (item.lemma, *(f.text for f in item.forms))}
-    assert morphology.check(builtin_suites()[name]) == []
+    assert morphology.check(builtin_suites()[name], {}) == []
 
 
 @pytest.mark.parametrize(("language", "unseen"), [("deu", set()), ("nld", {"jgd"})])

@@ -32,7 +32,7 @@ def test_all_of_blimp_is_67_paradigms_13_terms_and_4_fields() -> None:
 
 
 def test_seven_pairs_of_blimp_are_identical() -> None:
-    problems = pairs.check(reference("pairs/blimp"))
+    problems = pairs.check(reference("pairs/blimp"), {})
     assert sum("identical" in problem.message for problem in problems) == 7
     assert not any(problem.level == "error" for problem in problems)
 

@@ -64,7 +64,7 @@ KINDS = ("pcfgset", "systematicity", "productivity", "substitutivity", "localism
 def test_what_is_made_is_read_without_a_fault_and_an_oracle_passes_it(kind: str, tmp_path: Path) -> None:
     paths = write_lines(small(kind), tmp_path / kind)
     assert all(path.exists() for path in paths)
-    assert [problem for problem in pcfgset.check(tmp_path / kind) if problem.level == "error"] == []
+    assert [problem for problem in pcfgset.check(tmp_path / kind, {}) if problem.level == "error"] == []
     for suite in pcfgset.read(tmp_path / kind, {}):
         rows = [row for row in suite.run(Oracle("pcfgset")) if isinstance(row, Outcome)]
         assert all(row.value for row in rows if row.metric in ("accuracy", "consistency", "overgeneralisation"))

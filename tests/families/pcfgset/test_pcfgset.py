@@ -137,7 +137,7 @@ def test_a_short_file_with_a_misspelt_function_is_recognised_and_the_fault_is_po
     (tmp_path / "test.src").write_text("\n".join(sources) + "\n", encoding="utf-8")
     (tmp_path / "test.tgt").write_text("A1 B2\n" * len(sources), encoding="utf-8")
     assert pcfgset.recognises(tmp_path / "test.src", head(tmp_path / "test.src"))
-    faults = [problem for problem in pcfgset.check(tmp_path / "test.src") if "revers" in problem.message]
+    faults = [problem for problem in pcfgset.check(tmp_path / "test.src", {}) if "revers" in problem.message]
     assert "Did you mean 'reverse'?" in faults[0].message
     assert "^^^^^^" in faults[0].message
 
@@ -187,7 +187,7 @@ def test_sources_without_targets_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"test.src": "copy A1 B2\n"})
     with pytest.raises(InputError, match=r"test\.src: the targets are missing: there is no test\.tgt"):
         pcfgset.read(tmp_path, {})
-    assert [problem.place for problem in pcfgset.check(tmp_path)] == ["test.src"]
+    assert [problem.place for problem in pcfgset.check(tmp_path, {})] == ["test.src"]
 
 
 PLAIN_FAULTS = [
@@ -205,7 +205,7 @@ def test_a_faulty_line_is_named_with_its_file(
     tmp_path: Path, source: str, target: str, place: str, message: str
 ) -> None:
     folder = plain(tmp_path, source, target)
-    problems = pcfgset.check(folder)
+    problems = pcfgset.check(folder, {})
     assert [(problem.level, problem.place) for problem in problems] == [("error", place)]
     assert message in problems[0].message
     with pytest.raises(SuiteError, match=r"(?s)test\.src.*1 error") as caught:
@@ -215,7 +215,7 @@ def test_a_faulty_line_is_named_with_its_file(
 
 def test_a_target_that_is_not_the_meaning_is_a_fault_when_checked_and_a_notice_when_run(tmp_path: Path) -> None:
     folder = plain(tmp_path, target="A1 B2\nA1 B2\n")
-    (problem,) = pcfgset.check(folder)
+    (problem,) = pcfgset.check(folder, {})
     assert (problem.level, problem.place) == ("error", "test.tgt, line 2")
     assert "target A1 B2\n    means  B2 A1" in problem.message
     (notice,) = [row for row in pcfgset.read(folder, {})[0].run(Oracle("pcfgset")) if isinstance(row, Notice)]
@@ -227,7 +227,7 @@ def test_a_target_that_is_not_the_meaning_is_a_fault_when_checked_and_a_notice_w
 
 def test_crlf_is_read_and_shown_with_file_and_line(tmp_path: Path) -> None:
     folder = plain(tmp_path, "copy A1 B2\nreverse A1 B2\r\n")
-    (problem,) = pcfgset.check(folder)
+    (problem,) = pcfgset.check(folder, {})
     assert (problem.level, problem.place) == ("warning", "test.src, line 2")
     assert "CRLF" in problem.message
     outcomes = [row.value for row in pcfgset.read(folder, {})[0].run(Oracle("pcfgset")) if isinstance(row, Outcome)]
@@ -235,19 +235,19 @@ def test_crlf_is_read_and_shown_with_file_and_line(tmp_path: Path) -> None:
 
 
 def test_a_repeated_source_is_odd(tmp_path: Path) -> None:
-    (problem,) = pcfgset.check(plain(tmp_path, "copy A1\ncopy A1\n", "A1\nA1\n"))
+    (problem,) = pcfgset.check(plain(tmp_path, "copy A1\ncopy A1\n", "A1\nA1\n"), {})
     assert (problem.level, problem.place) == ("warning", "test.src, line 2")
 
 
 def test_checking_a_folder_names_the_folders_below(tmp_path: Path) -> None:
     published(tmp_path)
     plain(tmp_path / "systematicity", "copy\n", "A1\n")
-    assert [problem.place for problem in pcfgset.check(tmp_path)] == ["systematicity/test.src, line 1, column 5"]
+    assert [problem.place for problem in pcfgset.check(tmp_path, {})] == ["systematicity/test.src, line 1, column 5"]
 
 
 def test_checking_finds_faults_in_every_split(tmp_path: Path) -> None:
     write(plain(tmp_path), {"train.src": "copy\n", "train.tgt": "A1\n"})
-    assert [problem.place for problem in pcfgset.check(tmp_path)] == ["train.src, line 1, column 5"]
+    assert [problem.place for problem in pcfgset.check(tmp_path, {})] == ["train.src, line 1, column 5"]
 
 
 def test_a_suite_full_of_faults_shows_the_first_twenty(tmp_path: Path) -> None:
@@ -257,4 +257,4 @@ def test_a_suite_full_of_faults_shows_the_first_twenty(tmp_path: Path) -> None:
 
 def test_an_empty_file_is_a_fault(tmp_path: Path) -> None:
     plain(tmp_path, "", "")
-    assert [problem.message for problem in pcfgset.check(tmp_path)] == ["the file is empty", "the file is empty"]
+    assert [problem.message for problem in pcfgset.check(tmp_path, {})] == ["the file is empty", "the file is empty"]

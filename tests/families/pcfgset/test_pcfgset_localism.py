@@ -176,7 +176,7 @@ FAULTS = [
 def test_a_faulty_file_gives_its_line(tmp_path: Path, text: str, line: int, message: str) -> None:
     path = tmp_path / "unrolled_test.tsv"
     path.write_text(text)
-    problem = pcfgset.check(path)[0]
+    problem = pcfgset.check(path, {})[0]
     assert problem.place == f"unrolled_test.tsv, line {line}"
     assert message in problem.message
     with pytest.raises(SuiteError) as caught:
@@ -192,13 +192,13 @@ def test_one_fault_is_told_once_and_later_samples_are_still_checked(tmp_path: Pa
         + FILE
         + "orignal\tcopy A1\tA1\n"
     )
-    assert [problem.place.rpartition(" ")[2] for problem in pcfgset.check(path)] == ["1", "11"]
+    assert [problem.place.rpartition(" ")[2] for problem in pcfgset.check(path, {})] == ["1", "11"]
 
 
 def test_crlf_and_a_wrong_target_are_found_by_checking(tmp_path: Path) -> None:
     path = tmp_path / "unrolled_test.tsv"
     path.write_bytes(b"unrolled\tcopy A1 \tB2\r\noriginal\tcopy A1\tB2\r\n")
-    places = [(problem.level, problem.place) for problem in pcfgset.check(path)]
+    places = [(problem.level, problem.place) for problem in pcfgset.check(path, {})]
     assert places == [("warning", "unrolled_test.tsv, line 1"), ("error", "unrolled_test.tsv, sample 1")]
 
 

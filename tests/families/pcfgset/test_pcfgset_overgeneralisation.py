@@ -73,7 +73,7 @@ def test_a_faulty_exception_is_named(tmp_path: Path, exception: str, other: str 
 
 
 def test_a_wrong_original_target_is_found_by_checking(tmp_path: Path) -> None:
-    (problem,) = pcfgset.check(folder(tmp_path, "reverse echo A1 B2", "A1 B2 B2", "A1 B2 B2"))
+    (problem,) = pcfgset.check(folder(tmp_path, "reverse echo A1 B2", "A1 B2 B2", "A1 B2 B2"), {})
     assert problem.place == "test_pcfg_ratio=0.01_original.tgt, line 1"
 
 

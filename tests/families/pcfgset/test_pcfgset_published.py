@@ -177,4 +177,4 @@ def test_the_published_folder_is_read_whole_and_an_oracle_passes_it() -> None:
 
 
 def test_checking_the_published_localism_file_finds_nothing() -> None:
-    assert pcfgset.check(reference("pcfgset/localism")) == []
+    assert pcfgset.check(reference("pcfgset/localism"), {}) == []

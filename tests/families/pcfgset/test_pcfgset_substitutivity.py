@@ -100,7 +100,7 @@ def test_lines_that_are_no_twins_are_named(
 
 def test_a_twin_in_some_places_only_is_odd(tmp_path: Path) -> None:
     path = folder(tmp_path, "append repeat A1 , repeat B2", "append repeat A1 , repeat_twin B2", "A1 A1 B2 B2")
-    (problem,) = pcfgset.check(path)
+    (problem,) = pcfgset.check(path, {})
     assert (problem.level, problem.place) == ("warning", "test_twin.src, line 1")
 
 

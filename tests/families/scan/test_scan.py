@@ -166,7 +166,7 @@ def test_a_file_is_recognised_by_its_lines_and_a_folder_by_its_test_files(tmp_pa
 def test_every_problem_of_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
     text = "IN: jmp OUT: I_JUMP\njump I_JUMP\nIN: jump OUT: I_JMP\nIN: jump OUT: \nIN: jump left OUT: I_JUMP\n"
     path = written(tmp_path, text)
-    found = [(problem.place, problem.message.partition("\n")[0]) for problem in scan.check(path)]
+    found = [(problem.place, problem.message.partition("\n")[0]) for problem in scan.check(path, {})]
     assert found == [
         ("tasks_test_small.txt, line 1, column 5", "unknown word 'jmp'. Did you mean 'jump'?"),
         ("tasks_test_small.txt, line 2", "expected `IN: COMMAND OUT: ACTIONS`, found 'jump I_JUMP'"),
@@ -185,7 +185,7 @@ def test_a_wrong_target_is_an_error_of_a_check_and_a_warning_of_a_run(tmp_path: 
     assert "means  I_TURN_LEFT I_JUMP" in said.out
     assert "1 of 2 targets are not the actions of their commands" in read_suite(path).notices[0]
     many = written(tmp_path, "IN: jump left OUT: I_JUMP\n" * 1_100)
-    assert len(scan.check(many)) == 1_100
+    assert len(scan.check(many, {})) == 1_100
     assert "1,100 of 1,100 targets" in read_suite(many).notices[0]
 
 
@@ -371,7 +371,7 @@ def test_every_published_target_is_that_of_the_interpreter(part: str) -> None:
     lines, problems = read_tasks(path)
     assert len(lines) == SIZES["simple"][part == "test"]
     assert problems + wrong_targets(lines, path) == []
-    assert scan.check(path) == []
+    assert scan.check(path, {}) == []
 
 
 def test_the_published_files_have_exactly_the_commands_of_the_grammar() -> None:

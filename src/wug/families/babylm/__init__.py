@@ -64,9 +64,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     return [replace(suites[0], notices=(*suites[0].notices, *omissions)), *suites[1:]]
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """All errors and warnings about a folder."""
-    return [Problem("warning", suite.name, text) for suite in read(path, options or {}) for text in suite.notices]  # type: ignore[attr-defined]
+    return [Problem("warning", suite.name, text) for suite in read(path, options) for text in suite.notices]  # type: ignore[attr-defined]
 
 
 def _suites(folder: Path) -> Iterator[BabylmSuite]:

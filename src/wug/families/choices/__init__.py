@@ -55,9 +55,9 @@ def _table_suite(path: Path, settings: ChoicesSettings) -> ChoicesSuite:
     return ChoicesSuite(stem(path), tuple(parsed.choices), digest, notices, settings=settings, format=parsed.format)
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """All errors and warnings about a file."""
-    settings = ChoicesSettings.of(options or {})
+    settings = ChoicesSettings.of(options)
     if is_task(path, head(path)):
         choices = [choice for task in read_tasks(path) for choice in task.choices]
         return capped(ProblemList.of(lint(choices, settings), lint_repeated(choices)))

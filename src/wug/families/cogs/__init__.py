@@ -78,9 +78,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[CogsSuite | SyntaxSuite
     return [_suite(files[name], dialect, chosen) for name in splits]
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every error and warning about a gold file, or about all files of a folder."""
-    values = read_options(OPTIONS, options or {}, "cogs")
+    values = read_options(OPTIONS, options, "cogs")
     by_split = _files(path) if path.is_dir() else {"": path}
     files = [file for name, file in by_split.items() if not name or name in (values["split"] or by_split)]
     if not files:

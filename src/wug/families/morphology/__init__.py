@@ -104,9 +104,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
     return [suite]
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every error and warning of a file."""
-    chosen = read_options(OPTIONS, options or {}, "morphology")
+    chosen = read_options(OPTIONS, options, "morphology")
     parsed, problems = _parsed(path, chosen)
     if not parsed.items and not problems:
         problems.error("", "there are no items in it")

@@ -113,9 +113,9 @@ def read_published(path: Path, columns: Sequence[str] | None = None) -> Publishe
     return PublishedScores(suite, scored)
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """All errors and warnings about a file or folder."""
-    chosen = dict(options or {})
+    chosen = dict(options)
     PairsSettings.each(chosen)
     parsed = formats.parse(path, chosen)
     problems = ProblemList.of(parsed.problems, lint(parsed.pairs))

@@ -102,9 +102,9 @@ def read_answers(path: Path) -> dict[str, str]:
     return {source: outputs[0] for source, outputs in by_source.items()}
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every problem in the test, dev and train sets of a folder, in one of them, or in one file."""
-    chosen = read_options(OPTIONS, options or {}, "pcfgset")["split"]
+    chosen = read_options(OPTIONS, options, "pcfgset")["split"]
     splits = [chosen] if options else files.SPLITS
     tests = {test.files: test for split in splits for test in files.find_tests(path, split)}
     if not tests:

@@ -35,9 +35,9 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     return [suite_of(path, settings(options), path.name)]
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """What keeps a table from being read, and warnings about it."""
-    suite = suite_of(path, settings(options or {}), path.name)
+    suite = suite_of(path, settings(options), path.name)
     return [Problem("warning", "", warning) for warning in suite.prepared.warnings]
 
 

@@ -47,7 +47,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[ScanSuite]:
     return [read_suite(file, oracle_length=oracle_length) for file in files]
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every problem in a file, or in all SCAN files of a folder; every target is computed again."""
     all_problems: list[Problem] = []
     for file in _files(path, _FILE) if path.is_dir() else [path]:

@@ -40,10 +40,10 @@ def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:
     return [suite.without(options.get("exclude"), path, lambda item: (str(item.number), {}))]
 
 
-def check(path: Path, options: Mapping[str, str] | None = None) -> list[Problem]:
+def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every error and warning about a suite file, errors first."""
     problems = ProblemList()
-    inspect(path, choices(options or {}), problems)
+    inspect(path, choices(options), problems)
     return capped(problems)
 
 
