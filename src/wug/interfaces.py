@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
@@ -99,6 +99,23 @@ class AdaptableSuite(Suite, Protocol):
 
     def for_model(self, model: EvaluatedModel) -> Suite:
         """The suite with the requests for this model."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteAttributes:
+    """What a suite may have besides the members of `Suite`, with the values for a suite that does not have them."""
+
+    protocol: str | None = None
+    """The protocol that its file declares, which applies unless the user names another."""
+    sources: Mapping[str, int] = field(default_factory=dict)
+    """The number of items by file."""
+    understood: str | None = None
+    """How an ambiguous table was read."""
+
+    @classmethod
+    def of(cls, suite: Suite) -> SuiteAttributes:
+        """The attributes of a suite."""
+        return cls(**{name: getattr(suite, name) for name in cls.__slots__ if hasattr(suite, name)})
 
 
 def implemented(interface: type[Interface], *modules: ModuleType, **known: object) -> Interface:

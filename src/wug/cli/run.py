@@ -15,6 +15,7 @@ from wug.cli import _run_output as output
 from wug.evaluation import executors
 from wug.families.commands import OUTPUT_FILE, POSITIVE, option
 from wug.files import existing, format_of
+from wug.interfaces import SuiteAttributes
 from wug.outcomes import PROPORTION_METHODS, Result
 from wug.tables import format_suffixes
 from wug.views import chart_files
@@ -212,7 +213,7 @@ def _request(values: Mapping[str, Any], result_options: common.ResultOptions) ->
 
 def _describe(request: RunRequest, plan: Plan) -> None:
     for suite in plan.suites:
-        if explanation := getattr(suite, "understood", None):
+        if explanation := SuiteAttributes.of(suite).understood:
             common.say(f"{suite.name}: {explanation}")
     source = click.get_current_context().get_parameter_source("models")
     if request.models is not None and source is click.core.ParameterSource.DEFAULT_MAP:

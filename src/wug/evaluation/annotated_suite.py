@@ -7,7 +7,7 @@ from typing import Any
 
 from wug.errors import InputError
 from wug.evaluation.user_metrics import MetricFunction
-from wug.interfaces import AdaptableSuite, Suite
+from wug.interfaces import AdaptableSuite, Suite, SuiteAttributes
 from wug.labels import suite_line
 from wug.outcomes import DATASET_KEY, Outcome, SuiteOutput
 from wug.requests import EvaluatedModel, Request, Source
@@ -39,10 +39,8 @@ class AnnotatedSuite:
         self.options: Mapping[str, str] = {**suite.options, **signature_fields, **metrics}
         self.metrics = (*suite.metrics, *(function.metric for function in functions))
         self.meta: Mapping[str, Any] = {**suite.meta, **({DATASET_KEY: dict(record)} if record else {})}
-        self.understood: str | None = getattr(suite, "understood", None)
-        """How an ambiguous table was read."""
-        self.protocol: str | None = getattr(suite, "protocol", None)
-        """The protocol that the suite declares."""
+        attributes = SuiteAttributes.of(suite)
+        self.protocol, self.sources, self.understood = attributes.protocol, attributes.sources, attributes.understood
 
     __repr__ = suite_line
 

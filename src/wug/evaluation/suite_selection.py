@@ -13,7 +13,7 @@ from wug.errors import InputError, ModelError, UnknownName, nearest
 from wug.evaluation.annotated_suite import AnnotatedSuite
 from wug.evaluation.request import RunRequest
 from wug.evaluation.suites import open_suites
-from wug.interfaces import Suite
+from wug.interfaces import Suite, SuiteAttributes
 from wug.models import ModelSpec
 from wug.outcomes import phenomenon_of
 from wug.traits import ScoringProtocol
@@ -44,7 +44,7 @@ def suites_by_protocol(request: RunRequest) -> tuple[RunRequest, list[Suite]]:
         request = _with_protocol(request, request.protocol)
     suites = resolve_suites(request)
     if request.protocol is None:
-        declared = {getattr(suite, "protocol", None) for suite in suites}
+        declared = {SuiteAttributes.of(suite).protocol for suite in suites}
         if len(declared) > 1:
             raise InputError("suites that follow different protocols: run them separately, or name one with --protocol")
         if (name := declared.pop()) is None:

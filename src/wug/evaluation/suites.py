@@ -16,7 +16,7 @@ from wug.evaluation.annotated_suite import AnnotatedSuite
 from wug.evaluation.folders import DATA_SUFFIXES, contents, not_recognised
 from wug.files import ASSETS, head, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
-from wug.interfaces import Family, Suite
+from wug.interfaces import Family, Suite, SuiteAttributes
 from wug.options import names, refuse_unknown
 
 MAX_LISTED_UNREAD_FILES = 5
@@ -100,7 +100,7 @@ def counts(place: data.DataLocation, suites: Iterable[Suite]) -> dict[str, int]:
     items_by_file: dict[str, int] = {}
     for suite in every:
         alone = {"" if len(every) == 1 else suite.name: len(suite)}
-        sources: Mapping[str, int] = getattr(suite, "sources", None) or alone
+        sources = SuiteAttributes.of(suite).sources or alone
         items_by_file |= {
             str(place.path / file) if place.path.is_dir() else str(place.path): n for file, n in sources.items()
         }
