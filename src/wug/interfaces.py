@@ -184,8 +184,8 @@ class Family(Declaration):
     """Whether a file or folder, with its first characters, belongs to the family."""
     read: Callable[[Path, Mapping[str, str]], list[Suite]] = _reads_nothing
     """Its suites, or one error with all problems."""
-    check: Callable[..., list[Problem]] = lambda path, options: []
-    """Every problem, given a file and options, or a file alone; an InputError that it raises is one."""
+    check: Callable[[Path, Mapping[str, str]], list[Problem]] = lambda path, options: []
+    """Every problem in a file, as read with these options; an InputError that it raises is one."""
     files_in: Callable[[Path, Mapping[str, str]], ReasonByFile] | None = None
     """The files of a folder that the family knows."""
     read_back: Callable[[Suite], list[str]] = lambda suite: []
