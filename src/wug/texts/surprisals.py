@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from wug import registry
 from wug.errors import InputError, ModelError, UnknownName
+from wug.formatting import plural
 from wug.identity import ModelId
 from wug.options import names as option_names
 from wug.requests import Request, Scored, Span, TextReading
@@ -361,7 +362,7 @@ class _Warnings:
         for notice, count in self._notices.items():
             log.warning("%s: %s of %s answers %s", self._model, f"{count:,}", f"{self._answers:,}", notice)
         if self.tokenless:
-            words = f"{self.tokenless:,} word{'s' * (self.tokenless != 1)}"
+            words = plural(self.tokenless, "word")
             log.warning("%s: %s without a surprisal, as no token begins there", self._model, words)
         if self._silent:
             log.warning("%s returns neither entropy nor rank: these columns are empty", self._model)
