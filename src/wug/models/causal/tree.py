@@ -210,7 +210,7 @@ def _shared_nodes(tokens: Ints, inner: Ints) -> Ints:
     same = (tokens[1:] == tokens[:-1]) & (tokens[1:] >= 0)
     common = np.concatenate([[0], np.logical_and.accumulate(same, axis=1).sum(axis=1)])
     previous_inner = np.concatenate([[0], inner[:-1]])
-    shared: Ints = np.minimum(np.minimum(common, previous_inner), inner)  # without leaves, a last token is no node
+    shared: Ints = np.minimum(np.minimum(common, previous_inner), inner)  # without leaves, a last token is not a node
     return shared
 
 
