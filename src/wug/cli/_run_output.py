@@ -138,7 +138,7 @@ class _ProgressLines:
         done, total = event.requests
         progress = {"model": event.model, "models_done": event.done, "models": event.models}
         requests = {"requests_done": done, "requests": total}
-        printing.tell(line(event, now - self._began), event=event.stage, **progress, **requests)
+        printing.tell(line(event, now - self._began), "info", event=event.stage, **progress, **requests)
 
 
 def line(event: RunEvent, seconds: float) -> str:
