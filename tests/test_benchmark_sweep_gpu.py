@@ -51,7 +51,7 @@ def test_of_a_sweep_the_time_from_the_first_question_to_the_last_answer_counts(b
     assert benchmark.idle_share(within) == pytest.approx(0.4)
 
 
-def test_waiting_is_when_no_model_is_asked_between_the_first_question_and_the_last(benchmark: ModuleType) -> None:
+def test_waiting_is_the_time_without_requests_between_the_first_and_the_last(benchmark: ModuleType) -> None:
     spans = [
         benchmark.Span("wait", 0.0, 10.0),  # for the first model, before any question
         benchmark.Span("evaluate", 10.0, 14.0),

@@ -122,7 +122,7 @@ class Options:
         (Options("attention_lstm/x@1", {"score": "source"}), False, True),
     ],
 )
-def test_a_backend_declares_with_which_options_it_sees_the_right_context_and_reads_sources(
+def test_a_backend_declares_options_for_right_context_and_sources(
     model: Options, both_sides: bool, sources: bool
 ) -> None:
     assert (registry.sees_right_context(model), registry.reads_sources(model)) == (both_sides, sources)

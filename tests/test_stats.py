@@ -115,9 +115,7 @@ def test_too_few_values_away_from_a_bound_have_no_interval_and_say_why(values: l
 
 @settings(max_examples=examples(40), deadline=None)
 @given(st.integers(60, 3000), st.floats(0.05, 0.85), st.integers(0, 10**6))
-def test_the_interval_of_values_at_a_bound_is_where_halls_statistic_meets_students_quantile(
-    n: int, wrong: float, seed: int
-) -> None:
+def test_the_interval_at_a_bound_inverts_halls_statistic(n: int, wrong: float, seed: int) -> None:
     """Hall 1992: the mean is in it while t + γt²/3√n + γ²t³/27n + γ/6√n is within the quantiles of t."""
     from scipy.stats import skew
     from scipy.stats import t as student
@@ -287,7 +285,7 @@ def test_each_group_has_its_own_rows_however_they_are_mixed() -> None:
     assert [each.group for each in estimates(rows)][:6] == ["all", "a=0", "b=0", "a=1", "b=1", "b=2"]
 
 
-def test_an_interval_of_distances_ends_at_0_one_of_shares_also_at_1_and_one_of_bits_at_neither() -> None:
+def test_intervals_are_clipped_to_the_range_of_their_unit() -> None:
     found = estimate("x", "all", [1.0, 3.0])
     # The mean is 2, its standard error 1, and t with one degree of freedom is 12.706 at 97.5%.
     assert [found.low, found.high] == pytest.approx([-10.706, 14.706], abs=1e-3)

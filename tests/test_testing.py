@@ -207,7 +207,7 @@ def test_a_family_that_accepts_a_broken_file_is_told_so() -> None:
         (lambda metrics: [m for m in metrics if m.name != "ties"], "wug_places: not among its metrics: ties"),
     ],
 )
-def test_a_family_whose_results_have_other_metrics_than_it_declares_is_told_so(
+def test_undeclared_metrics_of_a_family_are_reported(
     change: Callable[[Sequence[Metric]], Sequence[Metric]], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared: property = vars(ChoicesSuite)["metrics"]

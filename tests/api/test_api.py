@@ -218,7 +218,7 @@ def test_without_a_model_the_built_in_one_is_asked() -> None:
     assert result.model.startswith("causal/wug-causal@")
 
 
-def test_nothing_to_ask_is_an_error(model: wug.Model) -> None:
+def test_invalid_arguments_of_run_are_errors(model: wug.Model) -> None:
     with pytest.raises(InputError, match="there is no suite"):
         wug.run([], model)
     with pytest.raises(InputError, match="int is not a suite"):

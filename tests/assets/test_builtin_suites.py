@@ -227,11 +227,11 @@ def test_filler_gap_without_its_filler_cannot_be_saved_by_a_reduced_relative() -
         assert re.fullmatch("[A-Z][a-z]+", subject) or verb in finite
 
 
-def test_filler_gap_has_no_verb_that_asks_for_a_place_or_a_purpose_where_a_later_gap_could_be() -> None:
+def test_filler_gap_has_no_verb_that_allows_a_later_gap() -> None:
     assert not {"put", "placed", "threw", "used", "needed", "kept"} & set(column("wug_filler_gap", "what_nogap", 4))
 
 
-def test_npz_ambiguous_verbs_take_no_clause_that_could_go_on_with_the_disambiguating_verb() -> None:
+def test_npz_ambiguous_verbs_take_no_clausal_complement() -> None:
     verbs = {
         word for condition in ("ambig_comma", "unambig_comma") for word in column("wug_garden_path_npz", condition, 2)
     }

@@ -150,7 +150,7 @@ def test_a_nul_that_json_spells_is_an_error(tmp_path: Path) -> None:
     assert "line 1: 'A c\\x00t.' contains NUL or a lone surrogate" in wug("check", path).out
 
 
-def test_a_column_that_is_named_and_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+def test_an_unknown_column_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("x,y\nThe cat sleeps.,The cat sleep.\n", encoding="utf-8")
     said = wug("check", path, "-S", "good=grammatical", "-S", "bad=y").out

@@ -254,7 +254,7 @@ def test_a_store_a_cache_and_a_conversion_need_a_folder_that_is_there(tmp_path: 
     assert not nowhere.exists()
 
 
-def test_a_suite_that_nothing_is_called_like_is_told_where_names_are() -> None:
+def test_an_unknown_suite_is_reported_with_where_names_are_listed() -> None:
     refused(wug("run", "qqqqqqqq"), "unknown suite 'qqqqqqqq'", "wug list suites", "wug data list")
 
 

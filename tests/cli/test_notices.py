@@ -11,7 +11,7 @@ from command_line import wug
 CUT = "3 of 3 outputs were cut off before the model ended them; the option max_length=N allows longer ones"
 
 
-def test_answers_that_were_cut_off_are_told_of_each_time_and_everywhere(tmp_path: Path) -> None:
+def test_truncated_outputs_are_reported_each_time_and_everywhere(tmp_path: Path) -> None:
     files = ["--store", tmp_path / "store", "--cache", tmp_path / "answers.db"]
     ask = ["run", "task_accuracy", "--model", "wug-pcfg", "-M", "max_length=2", "-M", "device=cpu", "--limit", "3"]
     first, second = (wug(*ask, *files, "--format", "json") for _ in range(2))
@@ -23,7 +23,7 @@ def test_answers_that_were_cut_off_are_told_of_each_time_and_everywhere(tmp_path
     assert CUT in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_what_is_said_about_the_bos_token_is_said_once_for_all_suites_and_checkpoints(
+def test_the_bos_token_warning_appears_once_for_all_suites_and_checkpoints(
     tmp_path: Path, tiny_causal: Callable[..., Path]
 ) -> None:
     for step in (10, 20):

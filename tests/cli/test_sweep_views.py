@@ -127,7 +127,7 @@ def test_a_sweep_is_removed_as_one_thing_and_brought_back() -> None:
     assert lines() == ["run", "sweep:fast"]
 
 
-def test_a_sweep_that_was_removed_is_asked_anew_by_the_same_command_and_gone_after_a_purge() -> None:
+def test_a_removed_sweep_is_computed_again_and_gone_after_a_purge() -> None:
     wug("runs", "rm", "sweep:slow")
     command = ("run", "words.jsonl", "--model", "ngram:slow/*.arpa", "--sweep", "slow")
     assert "3 of 3 models done ·" in wug(*command).err  # none of them before

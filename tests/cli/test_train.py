@@ -137,9 +137,7 @@ def test_a_model_that_answers_learns_its_examples_by_heart(
     assert values["accuracy", "all"] == 1
 
 
-def test_a_training_that_is_killed_and_started_again_ends_with_the_curve_of_an_unbroken_one(
-    tmp_path: Path, examples: Path
-) -> None:
+def test_a_killed_and_resumed_training_has_the_curve_of_an_unbroken_one(tmp_path: Path, examples: Path) -> None:
     options = ("--network", "lstm", "--steps", 120, "--checkpoint-every", 10)
     assert train("seq2seq", examples, tmp_path / "whole", *options).code == 0
     broken = tmp_path / "broken"

@@ -299,7 +299,7 @@ print(data.get("wugs"))
 """
 
 
-def test_two_processes_that_fetch_the_same_set_at_once_ask_for_each_file_once(mirror: Mirror) -> None:
+def test_two_processes_that_fetch_the_same_set_request_each_file_once(mirror: Mirror) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     both = [
         subprocess.Popen(

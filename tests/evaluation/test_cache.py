@@ -49,7 +49,7 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "answers.db")
 
 
-def test_a_question_is_asked_once(cache: Cache) -> None:
+def test_a_request_is_computed_once(cache: Cache) -> None:
     model = FakeScorer(chunk=2)
     assert ask(model, cache, "bb", "a", "bb") == [-2.0, -1.0, -2.0]
     assert ask(model, cache, "a", "ccc") == [-1.0, -3.0]
@@ -64,7 +64,7 @@ def test_chunks_are_sorted_and_kept_one_by_one(cache: Cache) -> None:
     assert told == [(0, 5), (2, 5), (4, 5), (5, 5), (5, 5)]
 
 
-def test_what_was_answered_before_a_crash_is_not_asked_again_and_chunks_stay_the_same(cache: Cache) -> None:
+def test_outputs_before_a_crash_are_reused_and_chunks_stay_the_same(cache: Cache) -> None:
     with pytest.raises(KeyboardInterrupt):
         ask(FakeScorer(interrupted_at("e"), chunk=2), cache, *"abcdefg")
     resumed, unbroken = FakeScorer(chunk=2), FakeScorer(chunk=2)
@@ -90,7 +90,7 @@ def test_a_span_is_another_question(cache: Cache) -> None:
     assert sum(map(len, model.batches)) == 2
 
 
-def test_answers_that_depend_on_those_before_are_asked_in_order_and_not_kept(cache: Cache) -> None:
+def test_outputs_that_depend_on_earlier_ones_are_ordered_and_not_cached(cache: Cache) -> None:
     model = FakeScorer(ordered=True)
     for _ in range(2):
         ask(model, cache, "b", "a", "b")
@@ -105,7 +105,7 @@ def test_generators_are_remembered_too(cache: Cache) -> None:
     assert model.batches == [["a", "b "]]
 
 
-def test_outputs_that_come_one_by_one_are_kept_before_the_next_and_come_back_in_order(cache: Cache) -> None:
+def test_streamed_outputs_are_stored_one_by_one_and_returned_in_order(cache: Cache) -> None:
     with pytest.raises(KeyboardInterrupt):
         ask(Trickling(interrupted_at("bb")), cache, "a", "bb", "ccc", "dddd", "eeeee")
     model = Trickling()
@@ -172,9 +172,7 @@ def test_texts_come_back_from_the_cache_as_they_were(block: list[Answer]) -> Non
 
 
 @given(st.lists(st.lists(st.floats(-1e6, 0, width=32), max_size=4), max_size=5), st.integers(1, 70_000))
-def test_log_probabilities_of_float32_models_are_stored_in_four_bytes_and_come_back_exactly(
-    rows: list[list[float]], end: int
-) -> None:
+def test_float32_log_probabilities_are_stored_exactly_in_four_bytes(rows: list[list[float]], end: int) -> None:
     block = [Scored("", tuple(range(len(row))), (end,) * len(row), tuple(row)) for row in rows]
     codec, requests = ScoreCodec(), [Request("")] * len(block)
     values = codec.encode(block)
@@ -236,7 +234,7 @@ def test_a_file_that_is_no_cache_is_left_as_it_is(content: str, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["keys.tsv"]
 
 
-def test_a_database_of_another_program_is_left_as_it_is_whatever_its_tables_are_called(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "mine.db"
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE models (name TEXT)")
@@ -267,9 +265,7 @@ TEXTS = st.lists(st.text("abc", max_size=2), max_size=12)
 
 
 @given(TEXTS, TEXTS, st.integers(1, 5))
-def test_texts_are_answered_like_requests_in_whatever_order_they_are_asked_for(
-    first: list[str], then: list[str], step: int
-) -> None:
+def test_plain_requests_are_answered_like_others_in_any_order(first: list[str], then: list[str], step: int) -> None:
     """The keys of texts that come in the order in which they were announced are not computed again."""
     plain, lazy = FakeScorer(chunk=2), FakeScorer(chunk=2)
     ours, theirs = cached(plain, None), cached(lazy, None)

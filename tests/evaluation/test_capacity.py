@@ -64,7 +64,7 @@ def test_processes_share_the_cores_where_a_gpu_computes(machine: pytest.MonkeyPa
     assert capacity.threads_each(CHECKPOINTS, 8) is None  # the last digits may hang on it
 
 
-def test_free_memory_is_told_in_bytes_and_files_that_were_read_do_not_count() -> None:
+def test_free_memory_is_in_bytes() -> None:
     free = capacity.free_memory()
     assert free is not None
     assert free > 100_000_000  # a machine with less could not run these tests

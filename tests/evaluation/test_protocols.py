@@ -75,7 +75,7 @@ def test_options_that_the_user_gives_come_first(pairs: Path) -> None:
     assert result.signature.get("protocol") == "lm-eval-0.4"
 
 
-def test_an_unknown_protocol_a_backend_and_a_family_that_cannot_follow_one_are_refused(pairs: Path) -> None:
+def test_unknown_protocols_and_unsupported_backends_and_families_are_refused(pairs: Path) -> None:
     refused(wug("run", pairs, "--protocol", "lmeval", "--no-save"), "lmeval", "lm-eval")
     refused(wug("run", pairs, "--protocol", "lm-eval", "--model", "wug-lstm", "--no-save"), "lm-eval", "bos")
     refused(wug("run", "wug_agreement_pp", "--protocol", "lm-eval", "--no-save"), "no rules", "syntaxgym")

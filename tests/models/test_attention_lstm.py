@@ -255,7 +255,7 @@ def test_filling_and_start_marks_are_never_written(tmp_path: Path) -> None:
     assert not {"<pad>", "<s>"} & set(answer.split())
 
 
-def test_a_source_is_asked_once_and_none_is_no_question(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_is_decoded_once_and_no_sources_give_no_outputs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(folder)
     asked: list[int] = []
     greedily = network.decode_greedily

@@ -159,7 +159,7 @@ def test_a_start_mark_that_is_not_the_only_one_or_not_one_token_is_refused(
         scorer(server, bos=mark)
 
 
-def test_first_words_that_the_echo_leaves_out_are_looked_up_among_those_that_may_follow_the_mark() -> None:
+def test_first_words_missing_in_the_echo_are_found_among_the_next_tokens_after_bos() -> None:
     with serving(Rule(shows_mark=False, first_value=False, names=6)) as server:
         model = scorer(server, bos="<b>")
         assert one(model, "The dogs").logprobs == (OPENINGS["The"], 0.0)
@@ -317,7 +317,7 @@ def any_server() -> Iterator[EndpointScorer]:
         yield scorer(server)
 
 
-def test_order_company_and_repetition_do_not_matter() -> None:
+def test_order_batch_and_repetition_do_not_matter() -> None:
     texts = tiny.sentences(60)
     with serving(openai) as server:
         model = scorer(server, concurrency="4")

@@ -207,9 +207,7 @@ def test_each_call_begins_anew(saved: Path) -> None:
     assert not load(saved).ordered
 
 
-def test_alternatives_at_one_place_begin_in_the_same_state_and_the_first_is_gone_on_from(
-    plain: Plain, saved: Path
-) -> None:
+def test_alternatives_start_from_the_same_state_and_the_first_is_continued(plain: Plain, saved: Path) -> None:
     model = load(saved, state="carry")
     before = ["<eos>", "a", "girls", "swim", "<eos>", "the", "boy"]
     answers = model.score(
@@ -313,7 +311,7 @@ def test_other_precisions_are_close_and_in_the_options(plain: Plain, saved: Path
     assert model.options == {"dtype": dtype, "state": "fresh", "eos": "no"}
 
 
-def test_every_option_that_changes_an_answer_is_told(saved: Path) -> None:
+def test_every_option_that_changes_an_output_is_among_the_options(saved: Path) -> None:
     model = load(saved, state="carry", eos="yes", lowercase="yes")
     assert model.options == {"dtype": "float32", "state": "carry", "eos": "yes", "lowercase": "yes"}
 

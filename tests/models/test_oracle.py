@@ -45,7 +45,7 @@ def test_a_mistake_is_what_was_asked_for() -> None:
 
 
 @given(st.permutations(SOURCES[:20]))
-def test_an_answer_does_not_depend_on_the_company_of_the_question(sources: list[str]) -> None:
+def test_an_output_does_not_depend_on_other_sources(sources: list[str]) -> None:
     model = Oracle("pcfgset", error=0.5, seed=3)
     assert model.generate(sources) == [model.generate([source])[0] for source in sources]
 

@@ -175,7 +175,7 @@ def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pyt
         model.generate(["copy A1"])
 
 
-def test_a_model_whose_numbers_change_with_padding_is_asked_in_equal_lengths(
+def test_a_model_that_padding_disturbs_generates_in_batches_of_equal_length(
     made: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = texts(load(made(), max_length="5").generate(tiny_seq2seq.sources(12)))

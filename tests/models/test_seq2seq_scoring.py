@@ -328,9 +328,7 @@ def test_empty_texts_have_no_tokens_and_unknown_words_are_named(made: Any) -> No
     assert load(made("t5"), score="source").score([]) == []
 
 
-def test_batches_of_any_size_and_a_network_that_minds_its_company_give_the_same(
-    t5: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_scores_do_not_depend_on_the_batch(t5: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Minding(HubEncoderDecoder):
         """A value at the end of a row applies to the whole row."""
 

@@ -203,9 +203,7 @@ def test_a_row_that_a_recipe_does_not_have_is_refused() -> None:
     refused(wug("reproduce", "gulordava2018", "--only", "nonsense"), "There are: all pairs; original; nonce")
 
 
-def test_a_file_that_users_have_to_unpack_is_asked_for_and_only_its_row_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_users_must_unpack_delays_only_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WUG_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(data, "fetched", lambda name: True)
     plan = Planner(read("li2023"), tmp_path / "work", small=True).plan([1], networks=["lstm"])

@@ -149,7 +149,7 @@ def test_a_profile_is_the_highest_of_its_tests_and_a_curve_over_their_epochs(tmp
     ]
 
 
-def test_a_curve_has_a_line_for_each_network_and_the_numbers_of_a_field_in_their_order(tmp_path: Path) -> None:
+def test_a_curve_has_a_line_per_network_and_sorted_numbers(tmp_path: Path) -> None:
     text = RECIPE.replace("t5 = [0.5, 0.1]", "t5 = 0.5, lstm = 0.4").replace(
         "[materials.base]", '[networks.lstm]\ntitle = "LSTM"\ntrain = "seq2seq"\n\n[materials.base]'
     )

@@ -53,7 +53,7 @@ ROWS = [
 ]
 
 
-def test_the_table_of_the_page_has_a_heading_for_each_test_and_no_empty_column_of_seeds() -> None:
+def test_the_table_has_a_heading_per_test_and_no_empty_seed_column() -> None:
     made = table(ROWS)
     assert [column.name for column in made.columns] == ["model", "published", "here", "95% interval", "difference", "n"]
     assert [(heading, len(rows)) for heading, rows in made.groups] == [

@@ -161,7 +161,7 @@ def test_values_that_are_taken_in_one_by_one_know_how_many_items_they_have() -> 
     assert (whole.n, whole.method) == (34, "wilson, by item")
 
 
-def test_items_whose_outcomes_come_apart_are_counted_once_and_repeat_no_source_of_their_own() -> None:
+def test_scattered_outcomes_of_an_item_count_once_and_sources_are_clusters() -> None:
     apart = [("a", "s"), ("b", "s"), ("a", "s"), ("c", "t"), ("b", "s")]
     values = EstimateAccumulator()
     for item, source in apart:

@@ -34,7 +34,7 @@ def test_groups_of_one_phenomenon_are_pooled_by_their_items() -> None:
     assert (islands.group, islands.n) == ("Long-Distance Dependencies", 10)
 
 
-def test_patterns_count_where_no_phenomenon_is_named_and_unknown_groups_belong_to_none() -> None:
+def test_patterns_stand_in_for_phenomena_and_unknown_groups_have_none() -> None:
     found = phenomenon_scores(blimp(("pattern=obj_rel_across_anim", 0.5, 10), ("pattern=anything", 1.0, 10)))
     assert [(one.group, one.value) for one in found] == [("Agreement", 0.5)]
     assert phenomenon_scores(blimp(("pattern=anything", 1.0, 10))) == []

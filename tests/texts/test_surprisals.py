@@ -375,7 +375,7 @@ def test_every_model_has_its_rows_and_a_column_names_it() -> None:
         surprisal("Go", [])
 
 
-def test_models_of_one_name_are_told_apart_by_their_options_and_a_repeated_one_is_scored_once() -> None:
+def test_models_with_one_name_are_distinguished_by_options_and_repeats_scored_once() -> None:
     marked = scripted(bits=2, bos="no", dtype="float32")
     unmarked = scripted(bos="yes", dtype="float32")
     table = surprisal("Go", [unmarked, marked, unmarked], entropy=False)

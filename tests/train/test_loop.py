@@ -90,7 +90,7 @@ def test_the_rate_rises_and_falls() -> None:
     assert rates[-1] == pytest.approx(1e-4, rel=0.05)
 
 
-def test_the_last_weights_are_averaged_as_told_even_when_training_was_broken(tmp_path: Path) -> None:
+def test_the_last_weights_are_averaged_even_after_an_interruption(tmp_path: Path) -> None:
     """Of 12 steps a hundredth is one step: four moments are the last four steps."""
     moments: list[dict[str, torch.Tensor]] = []
     for steps in (9, 10, 11, 12):

@@ -48,7 +48,7 @@ def test_an_lstm_learns_a_small_set_by_heart_and_its_backend_answers(tmp_path: P
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_an_example_costs_the_same_in_any_company(kind: Any) -> None:
+def test_an_example_has_the_same_loss_in_any_batch(kind: Any) -> None:
     """What fills up a row is neither read nor asked for."""
     torch.manual_seed(0)
     task = kind(tasks(12), SHAPE, batch=4, seed=0, device="cpu")

@@ -174,7 +174,7 @@ def test_signature_command_run_and_warnings_stand_there(seen: Seen) -> None:
         assert words in seen.text
 
 
-def test_the_region_chart_has_the_mean_of_each_condition_and_of_two_items_no_interval(seen: Seen) -> None:
+def test_the_region_chart_has_condition_means_without_intervals_for_two_items(seen: Seen) -> None:
     [chart] = [json.loads(text) for text in seen.data]
     [row] = [r for r in chart["data"]["values"] if (r["condition"], r["region"]) == ("match", "2\nverb")]
     assert (row["mean"], row["n"]) == (3, 2)
@@ -283,7 +283,7 @@ def test_two_runs_of_one_model_are_told_apart() -> None:
     assert "suite items gpt2 (run 3) gpt2 (run 5)" in seen.text
 
 
-def test_where_there_is_no_room_for_all_items_those_that_fail_are_shown_and_the_rest_is_counted() -> None:
+def test_failing_items_come_first_and_items_beyond_the_limit_are_counted() -> None:
     outcomes = [row for number in range(1, 211) for row in item(str(number), 2.0, 8.0 if number < 210 else 1.0)]
     seen = read(render([ReportedResult(agreement(outcomes=tuple(outcomes)), run=7)]))
     failing, items = seen.text.split("Prediction 1: items that fail")[1].split("Item by item")

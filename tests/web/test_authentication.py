@@ -131,7 +131,7 @@ def test_who_comes_by_a_link_from_elsewhere_may_go_on_by_a_click(stranger: TestC
     assert "Open this page" not in stranger.get("/suite?name=x").text
 
 
-def test_a_program_is_told_as_json(stranger: TestClient) -> None:
+def test_a_program_gets_the_error_as_json(stranger: TestClient) -> None:
     assert "Open the address" in stranger.get("/state.json").json()["error"]
 
 
@@ -165,9 +165,7 @@ def test_the_user_chooses_the_secret(tmp_path: Path) -> None:
     assert SECRET not in repr(options)
 
 
-def test_the_browser_is_told_the_address_in_a_file_that_its_owner_alone_can_read(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_browser_gets_the_address_from_a_private_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     told: list[str] = []
     monkeypatch.setattr(webbrowser, "open", told.append)
@@ -252,7 +250,7 @@ def test_two_sites_of_one_host_are_kept_apart(new_context: Any, served: Served, 
         other.stop()
 
 
-def test_a_page_left_open_says_that_the_server_was_started_again_and_goes_on_when_let_in(
+def test_an_open_page_reports_a_restarted_server_and_continues_after_login(
     new_context: Any, served: Served, new_site: Any, recorder: Any
 ) -> None:
     recorder.expected += ["ERR_CONNECTION", "403"]

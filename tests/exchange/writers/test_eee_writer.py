@@ -64,7 +64,7 @@ def exported(one: Result) -> ExportedRun:
     return ExportedRun(Run(7, "complete", one.model, "wug run", "2026-11-17T10:00:00+00:00", None, 1), (one,))
 
 
-def test_the_export_of_a_run_of_wug_coord_is_valid_and_has_the_fields_of_the_worked_example(tmp_path: Path) -> None:
+def test_the_export_of_wug_coord_is_valid_and_equals_the_worked_example(tmp_path: Path) -> None:
     store = tmp_path / "store"
     assert wug("run", "wug_coord", "--limit", 12, "--store", store, "--no-cache").code == 0
     said = wug("export", "last", "--to", "eee", "-o", tmp_path / "out", "--store", store)
@@ -112,7 +112,7 @@ def test_outcomes_without_a_value_have_no_row_and_are_counted(tmp_path: Path) ->
     assert [row["sample_id"] for row in found] == ["1", "3"]
 
 
-def test_no_character_of_an_item_ends_a_line_for_programs_that_know_the_line_ends_of_unicode(tmp_path: Path) -> None:
+def test_unicode_line_ends_in_items_are_escaped(tmp_path: Path) -> None:
     rows = outcomes({"accuracy": [True]}, good="a\u2028b\u2029c\x85d", bad="b")
     list(eee.write([exported(result("toy", "causal/x@1f", rows))], tmp_path, ExportOptions()))
     [path] = tmp_path.rglob("*_samples.jsonl")
@@ -131,9 +131,7 @@ def test_a_run_without_outcomes_has_an_aggregate_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "meta", [{"plain_text": False}, {DATASET_KEY: {"plain_text": False, "repository": "r", "commit": "c"}}]
 )
-def test_items_that_must_not_be_published_are_left_out_and_cannot_be_asked_for(
-    meta: dict[str, Any], tmp_path: Path
-) -> None:
+def test_private_items_are_never_exported(meta: dict[str, Any], tmp_path: Path) -> None:
     rows = outcomes({"accuracy": [True]}, good="secret", bad="hidden")
     one = exported(result("ewok", "causal/x@1f", rows, meta=meta))
     said = list(eee.write([one], tmp_path, ExportOptions()))

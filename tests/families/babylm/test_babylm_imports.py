@@ -124,7 +124,7 @@ def past_tense(model: str) -> Result:
     return result("wug_past", model, rows, kind="babylm", meta=about, estimates=found)  # fmt: skip
 
 
-def test_a_collated_submission_has_all_tasks_those_of_the_pipeline_and_scores_by_checkpoint(
+def test_a_collated_submission_has_all_tasks_and_scores_by_checkpoint(
     evaluation_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = {name: tasks.TASKS[name]._replace(folders={name: 2}) for name in ("reading", "aoa")}

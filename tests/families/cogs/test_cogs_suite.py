@@ -97,7 +97,7 @@ def test_the_types_of_slog_have_four_classes(tmp_path: Path) -> None:
     assert by_line["Q_long_mv"] == {"type": "Q_long_mv", "kind": "structural", "class": "wh-questions"}
 
 
-def test_types_stand_in_the_order_of_the_paper_whether_lines_are_judged_one_by_one_or_not(tmp_path: Path) -> None:
+def test_types_are_in_the_order_of_the_paper_however_lines_are_scored(tmp_path: Path) -> None:
     """In the file, cp_recursion (3.3.1) comes before subj_to_obj_common (3.1.1)."""
     forms = ("cat ( x _ 1 )\tcp_recursion", "cat ( x _ 1 )\tsubj_to_obj_common", "cat ( x _ 1 )\tpp_recursion")
     (tmp_path / "gen.tsv").write_text("\n".join(f"A cat {n}\t{form}" for n, form in enumerate(forms)))

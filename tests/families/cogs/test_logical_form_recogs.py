@@ -32,7 +32,7 @@ GOLD = "Emma ( 3 ) ; * cake ( 17 ) ; eat ( 4 ) AND agent ( 4 , 3 ) AND theme ( 4
         ("eat 4 4 (", False, False),
     ],
 )
-def test_published_match_and_semantic_match_part_ways_where_forms_repeat_or_are_ill_formed(
+def test_published_and_semantic_match_differ_for_repeated_and_ill_formed_forms(
     prediction: str, published: bool, ours: bool
 ) -> None:
     assert recogs_exact_match(GOLD, prediction) is published

@@ -43,7 +43,7 @@ def test_repeated_pairs_and_names_are_told(tmp_path: Path) -> None:
     ]
 
 
-def test_a_pair_that_differs_in_more_places_than_the_rest_of_its_pattern_is_told(tmp_path: Path) -> None:
+def test_a_pair_with_more_differences_than_its_pattern_is_reported(tmp_path: Path) -> None:
     (problem,) = found(tmp_path, SENTENCES + "p\ta b c\ta x c\np\ta b d\ta x d\np\ta b c\tz b y\n")
     assert problem.startswith("warning: pattern p: 1 pair differs in more than one place")
     assert "items 3; 'a b c' against 'z b y'" in problem

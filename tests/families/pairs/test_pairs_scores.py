@@ -84,7 +84,7 @@ def test_a_word_score_asks_about_the_target_alone(tmp_path: Path) -> None:
     assert (outcome.detail["logprob_good"], outcome.detail["logprob_bad"]) == (-2.0, -3.0)
 
 
-def test_without_masking_the_whole_sentence_is_asked_and_the_target_looked_up(tmp_path: Path) -> None:
+def test_without_masking_the_whole_sentence_is_scored_and_the_target_selected(tmp_path: Path) -> None:
     model = words({"sleep": -2.0, "sleeps": -3.0})
     path = table(tmp_path, "cats sleep well\tcats sleeps well")
     (outcome,), _ = run(path, model, target="word", mask_target="no")

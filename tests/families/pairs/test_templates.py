@@ -150,7 +150,7 @@ def test_word_focused_files_name_the_word_and_its_place() -> None:
     )
 
 
-def test_what_no_single_word_tells_apart_is_left_out_of_word_focused_files() -> None:
+def test_pairs_with_no_single_different_word_are_not_in_word_focused_files() -> None:
     examples = templates.generate("tense", n=3)
     written = templates.word_focused(examples)
     assert "tense_when_fut" not in written.text

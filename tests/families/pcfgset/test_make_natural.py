@@ -53,7 +53,7 @@ def test_kinds_of_functions_nest_as_in_published_sources_that_nothing_was_fitted
     assert statistics.distances(found, wanted)["nesting"] < 0.01
 
 
-def test_long_sources_differ_in_their_number_of_functions_as_much_as_the_published_ones() -> None:
+def test_long_sources_vary_in_function_count_as_the_published_ones() -> None:
     # Of one grammar the standard deviation would be 1.8 instead of 2.2.
     wanted, found = (
         [one.functions for one in map(parse, sources) if 21 <= one.length <= 25]

@@ -131,7 +131,7 @@ def test_the_first_items_of_a_suite_are_a_suite_that_says_so(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("sources", [["copy A1 B2", "revers A1 B2"], ["revers A1 B2"], ["revers copy A1 , B2"]])
-def test_a_short_file_with_a_misspelt_function_is_recognised_and_the_fault_is_pointed_at(
+def test_a_short_file_with_a_misspelt_function_is_recognised_and_the_error_located(
     tmp_path: Path, sources: list[str]
 ) -> None:
     (tmp_path / "test.src").write_text("\n".join(sources) + "\n", encoding="utf-8")
@@ -213,7 +213,7 @@ def test_a_faulty_line_is_named_with_its_file(
     assert f"{place}: " in str(caught.value)
 
 
-def test_a_target_that_is_not_the_meaning_is_a_fault_when_checked_and_a_notice_when_run(tmp_path: Path) -> None:
+def test_a_wrong_target_is_an_error_in_check_and_a_warning_in_run(tmp_path: Path) -> None:
     folder = plain(tmp_path, target="A1 B2\nA1 B2\n")
     (problem,) = pcfgset.check(folder, {})
     assert (problem.level, problem.place) == ("error", "test.tgt, line 2")

@@ -179,7 +179,7 @@ def test_a_p_value_of_a_comparison_is_exact_next_to_five_percent() -> None:
     assert (comparison.p_text(0.0498), comparison.p_text(0.051)) == ("0.0498", "0.051")
 
 
-def test_files_for_r_are_named_after_the_measure_and_rows_are_counted_as_in_the_words(tmp_path: Path) -> None:
+def test_files_for_r_are_named_after_the_measure_and_number_rows_as_words_does(tmp_path: Path) -> None:
     found = analysed(stories())
     names = [path.name for path in found.to_r(tmp_path)]
     assert names == ["rt_1.csv", "rt_1.R"]

@@ -181,7 +181,7 @@ def test_meta_says_which_regions_and_conditions_a_formula_speaks_of(suite: dict[
     assert formula["regions"] == [[2, "match"], ["*", "mismatch"]]
 
 
-def test_the_checksum_changes_with_sentences_and_predictions_but_not_with_their_writing(
+def test_the_checksum_depends_on_sentences_and_predictions_not_on_notation(
     suite: dict[str, Any], tmp_path: Path
 ) -> None:
     plain = load(suite, tmp_path).checksum

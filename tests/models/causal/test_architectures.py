@@ -90,7 +90,7 @@ COMPANY: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", ["phi3", *share(list(COMPANY)[1:], 3)])
-def test_a_text_has_the_same_scores_alone_and_in_bad_company(name: str) -> None:
+def test_a_text_has_the_same_scores_alone_and_in_a_batch(name: str) -> None:
     model = tiny_architectures.model(tiny_architectures.configuration(name, window=70, **COMPANY[name]))
     engine = choose_engine(model)
     texts = tiny_architectures.texts([6, 40, 64, 65, 98])
@@ -135,7 +135,7 @@ def test_an_untrained_encoder_is_no_causal_model(name: str, dtype: str) -> None:
         choose_engine(model)
 
 
-def test_an_untrained_model_that_looks_ahead_is_seen_without_asking_its_configuration(
+def test_an_untrained_model_with_right_context_is_detected_without_its_configuration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     torch.manual_seed(0)

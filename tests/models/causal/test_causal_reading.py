@@ -195,7 +195,7 @@ def test_a_long_text_is_read_in_windows(
     assert (found.logprobs[0] is None) == (not mark)
 
 
-def test_a_text_past_the_context_is_read_in_windows_of_half_of_it_only_where_that_is_asked(tiny_causal: Maker) -> None:
+def test_a_text_longer_than_the_context_is_read_in_windows_on_request_only(tiny_causal: Maker) -> None:
     model = load(tiny_causal())  # 512 positions
     text = " ".join(tiny.sentences(300, seed=8))
     with pytest.raises(ModelError, match="longer than the model's context of 512"):
@@ -252,7 +252,7 @@ def test_windows_that_cannot_be_are_refused(tiny_causal: Maker, reading: TextRea
 
 
 @pytest.mark.parametrize("cut", [to_the_left, on_both_sides])
-def test_pieces_ask_every_token_once_with_company(cut: Any) -> None:
+def test_windows_score_every_token_once_with_context(cut: Any) -> None:
     for length, size, stride in [(100, 10, 3), (11, 10, 9), (57, 8, 4), (3, 2, 1), (90, 30, 1)]:
         done = 0
         for begin, first, last, end in cut(length, size, stride):

@@ -53,7 +53,7 @@ def test_answers_are_those_of_generate(made: Maker, tokens: int, monkeypatch: py
     assert {written.ended for written in found} == {True, False}
 
 
-def test_the_built_in_model_takes_few_passes_where_it_repeats_itself_and_writes_the_same() -> None:
+def test_repetitive_output_takes_few_passes_and_is_unchanged() -> None:
     """A long answer takes far fewer passes than tokens; short ones among it are the same."""
     model, decoder, speculative = speculative_from_the_start(builtin_models()["wug-pcfg"])
     speculative.lookup_after, speculative.max_cached_tokens = 4, 1 << 12

@@ -111,7 +111,7 @@ class Harmful:
         return print, ("code was run",)
 
 
-def test_pickled_weights_with_more_than_tensors_are_refused_without_advice_to_run_them(
+def test_pickled_weights_with_other_objects_are_refused_without_advice_to_load_them(
     folders: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import torch

@@ -111,7 +111,7 @@ def test_a_gpu_that_may_shorten_products_has_more_room() -> None:
         torch.set_float32_matmul_precision(before)
 
 
-def test_of_models_of_one_shape_the_first_is_compared_in_full_and_the_others_too_but_shorter(
+def test_the_first_model_of_a_shape_gets_the_full_self_test_the_others_a_short_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(device_selftest, "PASSED", set())

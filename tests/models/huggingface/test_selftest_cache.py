@@ -45,7 +45,7 @@ def model(name: str = "gpt2", **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "llama", "gemma2", "mistral"])
-def test_a_model_of_a_known_shape_is_asked_as_it_would_be_after_a_full_trial(name: str, full_trials: list[str]) -> None:
+def test_a_cached_self_test_gives_the_engine_of_a_full_one(name: str, full_trials: list[str]) -> None:
     first, second = model(name), model(name)
     with torch.no_grad():
         for parameter in second.parameters():

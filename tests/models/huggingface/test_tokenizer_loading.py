@@ -229,7 +229,7 @@ def test_a_tokenizer_whose_expression_gives_up_on_a_text_is_a_message(tmp_path: 
 
 
 @pytest.mark.parametrize("code", ["pass", "def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)"])
-def test_a_tokenizer_class_of_the_model_itself_is_used_only_where_it_is_trusted_and_agrees_with_the_file(
+def test_a_models_own_tokenizer_class_is_used_if_trusted_and_equal_to_the_file(
     tmp_path: Path, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tiny.save_causal(tmp_path / "m", "gpt2", tokenizer=KINDS["words"](TEXTS))

@@ -272,7 +272,7 @@ def test_a_tokenizer_that_splits_no_words_has_them_split_at_white_space(tmp_path
     assert_same(scored.logprobs, expected)
 
 
-def test_a_model_whose_head_needs_all_places_is_asked_in_full_with_a_notice(
+def test_a_model_whose_head_needs_all_positions_is_computed_in_full_with_a_warning(
     tiny_model: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     forward = BertForMaskedLM.forward

@@ -150,7 +150,7 @@ def test_a_start_token_that_is_written_twice_or_not_at_all_is_named() -> None:
     assert any("no BOS token" in notice for notice in ChatTemplate(tokenizer, "tiny").wrapper(Chat(USER)).notices)
 
 
-def test_a_template_without_generation_prompt_is_named_and_answers_are_in_an_open_turn() -> None:
+def test_without_generation_prompt_answers_are_in_an_open_turn_with_a_warning() -> None:
     without = tiny_chat.QWEN.partition("{%- if add_generation_prompt")[0]
     assert rendered(without, USER, answers=True) == HEADERS["qwen"] + "the boy ."
     assert any("add_generation_prompt" in one for one in form(without).wrapper(Chat(USER, answers=True)).notices)
@@ -168,7 +168,7 @@ def test_a_generation_prompt_that_differs_from_the_header_of_a_turn_is_shown() -
     assert other.endswith("texts follow the second")
 
 
-def test_a_token_that_begins_before_a_sentence_is_refused_and_leaves_a_label_unscored(tmp_path: Path) -> None:
+def test_a_token_across_the_start_of_a_sentence_is_refused_and_of_a_label_unscored(tmp_path: Path) -> None:
     spaced = tiny_chat.MISTRAL.replace("message['content'] + eos_token", "' ' + message['content'] + eos_token")
     with pytest.raises(ModelError, match=r"the token ' the' begins before the text 'the boy \.'"):
         form(spaced).check([Request("the boy .", chat=USER)])

@@ -257,9 +257,7 @@ def test_the_table_that_is_downloaded_can_be_opened_again(
     assert found["predictions"] == [{"type": "formula", "formula": "no formula at all"}]
 
 
-def test_a_wide_table_is_opened_as_a_file_and_pasted_alike_with_a_line_that_says_how_it_was_read(
-    site: Site, ask: Callable[..., Any]
-) -> None:
+def test_a_wide_table_is_read_alike_from_a_file_and_when_pasted(site: Site, ask: Callable[..., Any]) -> None:
     table = "# prediction: (verb;%a%) < (verb;%b%)\nitem,condition,subj,verb\n1,a,The boy,swims\n1,b,The boy,swim\n"
     how = (
         "Read as a wide table: 2 conditions × 1 item, regions subj, verb; 1 prediction; first sentence: The boy swims."

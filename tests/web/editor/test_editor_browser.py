@@ -67,7 +67,7 @@ def write_a_suite(page: Any) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-def test_a_suite_is_written_from_nothing_scored_and_run_from_the_command_line_with_the_same_result(
+def test_a_suite_written_in_the_editor_has_the_same_result_on_the_command_line(
     begin: Callable[..., Any], served: Any, site: Site, new_site: Callable[[], Site], recorder: Any, tmp_path: Path
 ) -> None:
     page = begin("blank")
@@ -227,7 +227,7 @@ def test_cells_are_copied_as_a_spreadsheet_takes_them_and_cut_and_filled(begin: 
     assert [row[3] for row in grid(page)[1:3]] == ["swims", "swims"]
 
 
-def test_items_conditions_and_regions_are_added_moved_and_removed_and_predictions_follow(
+def test_predictions_follow_when_items_conditions_and_regions_change(
     begin: Callable[..., Any],
 ) -> None:
     page = begin()

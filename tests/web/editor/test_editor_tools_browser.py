@@ -326,7 +326,7 @@ def test_a_suite_is_run_on_several_models_at_once(begin: Callable[..., Any], sit
 POINTS = "#chart path[aria-roledescription='point']"
 
 
-def test_the_first_chart_of_a_small_suite_begins_at_0_bits_and_its_legend_can_be_used(
+def test_the_chart_of_a_small_suite_begins_at_0_bits_and_has_a_working_legend(
     begin: Callable[..., Any],
 ) -> None:
     page = begin()

@@ -155,7 +155,7 @@ def test_a_job_that_goes_on_is_stopped_at_the_next_chunk_and_its_process_stays(
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_job_that_does_not_stop_is_ended_with_its_process_and_its_run_can_be_taken_up_again(
+def test_a_job_that_does_not_stop_is_killed_and_its_run_can_be_resumed(
     jobs: JobQueue, pipe: Path, tmp_path: Path
 ) -> None:
     job = jobs.start(f"stuck:{pipe}", run_suites(suite(tmp_path), tmp_path / "store", None, ""))

@@ -232,7 +232,7 @@ def test_an_address_keeps_what_is_not_changed() -> None:
     assert RunQuery().url(suite="s t") == "/?suite=s+t"
 
 
-def test_the_list_has_the_latest_run_first_and_is_filtered_by_whatever_is_said_of_a_run() -> None:
+def test_the_list_has_the_latest_run_first_and_can_be_filtered_by_every_field() -> None:
     runs = [run(3, note="with care"), run(2, "gpt2", name="final"), run(1, "pythia", "failed", message="no server")]
     results = [kept(1, 1, "npi")]
 

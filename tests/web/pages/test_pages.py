@@ -140,7 +140,7 @@ def test_the_region_chart_is_of_all_items_or_of_one(client: TestClient, site: Si
     assert [row["bits"] for row in one if row["condition"] == "match"] == [11.0, 4.3]
 
 
-def test_of_very_many_items_the_region_chart_is_read_afterwards_and_that_of_one_at_once(
+def test_the_region_chart_of_many_items_is_deferred_and_that_of_one_item_is_not(
     client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wug.families.syntaxgym.view.MANY", 5)

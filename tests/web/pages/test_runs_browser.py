@@ -55,7 +55,7 @@ def test_the_grid_has_one_row_a_model_with_its_newest_result(served: Served, pag
     assert f"run {number}" in page.locator(".crumbs").inner_text()
 
 
-def test_the_interval_is_told_on_pointing_at_a_cell_and_on_reaching_it_by_keyboard(served: Served, page: Any) -> None:
+def test_the_interval_is_shown_on_hover_and_on_keyboard_focus(served: Served, page: Any) -> None:
     sample_results.keep(served.site.store, sample_results.syntaxgym(items=6))
     page.goto("/")
     link = page.locator(".matrix td a")
@@ -100,9 +100,7 @@ def test_back_brings_the_list_back_and_the_text_of_the_filter_with_it(served: Se
     assert page.input_value("input[name=q]") == "beta"
 
 
-def test_back_from_another_page_leaves_no_text_in_a_filter_that_the_list_is_not_filtered_by(
-    served: Served, page: Any
-) -> None:
+def test_the_filter_field_is_empty_after_going_back_to_an_unfiltered_list(served: Served, page: Any) -> None:
     sample_results.keep(served.site.store, sample_results.pairs(items=60))
     page.goto("/result/1/items")
     page.fill("input[name=q]", "themselves 7.")

@@ -113,7 +113,7 @@ def test_what_cannot_be_asked_is_said(site: Site, texts: list[str], models: list
     assert said in page(client, texts, models)
 
 
-def test_two_sentences_are_asked_of_two_models_and_the_address_shows_it_again(
+def test_two_sentences_are_scored_by_two_models_and_the_address_restores_the_page(
     site: Site, tiny_causal: Callable[..., Path], tmp_path: Path
 ) -> None:
     masked = save_masked(tmp_path / "masked")
@@ -128,7 +128,7 @@ def test_two_sentences_are_asked_of_two_models_and_the_address_shows_it_again(
     assert state["done"] is True
 
 
-def test_a_model_that_cannot_be_loaded_is_one_message_and_is_asked_again_next_time(site: Site, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_loaded_is_one_message_and_is_tried_again(site: Site, tmp_path: Path) -> None:
     _, client = client_with(site, tmp_path / "nowhere")
     found = page(client, ["a b"], [str(tmp_path / "nowhere")])
     assert 'role="alert"' in found

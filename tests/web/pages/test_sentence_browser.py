@@ -122,7 +122,7 @@ def test_a_link_with_a_text_and_a_results_model_is_answered_at_once(page: Any, s
     assert [page.input_value("#s1"), page.input_value("#s2")] == ["the boy swims", "the boy swim"]
 
 
-def test_the_page_opens_with_an_example_answered_token_above_token_that_becomes_a_suite(page: Any) -> None:
+def test_the_example_of_the_page_is_aligned_by_token_and_becomes_a_suite(page: Any) -> None:
     page.goto("/sentence")
     expect(page.locator(".scored > li")).to_have_count(2)
     assert page.input_value("#s1") == "The keys to the cabinet are on the table."

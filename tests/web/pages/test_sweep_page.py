@@ -197,9 +197,7 @@ def test_every_tick_of_a_logarithmic_axis_has_its_own_number(served: Any, page: 
     assert len(set(ticks)) == len(ticks)
 
 
-def test_the_axis_is_called_by_its_unit_with_a_switch_to_a_logarithm_and_a_line_at_chance(
-    served: Any, page: Any
-) -> None:
+def test_the_axis_has_its_unit_a_logarithm_switch_and_a_line_at_chance(served: Any, page: Any) -> None:
     keep_sweep(served.site.store, "s", {f"causal:x/epoch-{epoch}": epoch for epoch in (1, 2, 4, 8)})
     page.goto("/sweeps/1")
     points = page.locator(".plot path[aria-roledescription='point']")
