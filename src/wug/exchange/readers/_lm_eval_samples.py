@@ -17,7 +17,6 @@ from wug.interfaces import Family
 from wug.outcomes import Outcome
 from wug.samples import Sample
 
-Logprobs = Sequence[float]
 LENGTHS: Mapping[str, Callable[[str], float]] = {
     "acc": lambda option: 1.0,
     "acc_norm": lambda option: float(len(option)),

@@ -84,11 +84,6 @@ def is_well_formed(form: LogicalForm) -> bool:
     return next(grammar_violations(form), None) is None
 
 
-def makes_sense(form: LogicalForm) -> bool:
-    """Whether a form that is known to be well-formed passes the other checks too."""
-    return next(sense_violations(form), None) is None
-
-
 def grammar_violations(form: LogicalForm) -> Iterator[Violation]:
     """Violations of the grammar of the dialect."""
     if form.kind == "name":
