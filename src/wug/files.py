@@ -260,7 +260,7 @@ def repeated(names: Iterable[Name]) -> list[Name]:
     return [name for name, times in Counter(names).items() if times > 1]
 
 
-def table_text(text: str) -> str:
+def normalise_line_ends(text: str) -> str:
     """The text of a table; CR line endings, which old spreadsheets write, become LF."""
     return text if "\n" in text else text.replace("\r", "\n")
 

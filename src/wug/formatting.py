@@ -45,7 +45,7 @@ def format_estimate(result: Result, estimate: Estimate, group: str = "") -> Form
     """An estimate of a result as text: proportions as percentages, other values as numbers; `group` names it."""
     metric = result.metric(estimate.metric)
     share = metric.unit == "share"
-    low, high = finite_number(estimate.low), finite_number(estimate.high)
+    low, high = finite_or_none(estimate.low), finite_or_none(estimate.high)
     measurable = not share or estimate.value > 0 or result.measurable
     return FormattedEstimate(
         metric=estimate.metric,
@@ -165,7 +165,7 @@ def bits(value: float) -> str:
     return f"{value:.2f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
-def finite_number(value: object) -> float | None:
+def finite_or_none(value: object) -> float | None:
     """`value` if it is a finite number, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

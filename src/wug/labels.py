@@ -105,7 +105,7 @@ def suite_line(suite: Suite) -> str:
 
 def html(results: Sequence[Result]) -> str:
     """The headlines with their intervals as an HTML table, then incomplete results and warnings."""
-    from wug.tables import Display, FormattedTable, RowTable, table_text
+    from wug.tables import Display, FormattedTable, RowTable, render_table
 
     results = label_repeats(results)
     names = short_names(result.model for result in results)
@@ -116,7 +116,7 @@ def html(results: Sequence[Result]) -> str:
     ]
     display = Display([FormattedTable(HEAD, rows[:MAX_NOTEBOOK_ROWS], "lllrrr")])
     remainder = f"<p>and {len(rows) - MAX_NOTEBOOK_ROWS:,} more</p>" if len(rows) > MAX_NOTEBOOK_ROWS else ""
-    table = table_text(RowTable(HEAD, (), display=display), "html")
+    table = render_table(RowTable(HEAD, (), display=display), "html")
     return f"{table}{remainder}{''.join(_remarks(results, names))}"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError, suggestion
-from wug.files import not_json, read_text, repeated, shortened, table_text
+from wug.files import normalise_line_ends, not_json, read_text, repeated, shortened
 from wug.formatting import plural
 from wug.problems import Problem, ProblemList
 
@@ -53,7 +53,7 @@ Repair = Callable[[str], tuple[str, ProblemList]]
 
 def header_of(head: str) -> tuple[str, ...]:
     """The column names in the first line of a file; empty if the file is JSON or empty."""
-    line = table_text(head).lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
+    line = normalise_line_ends(head).lstrip("\r\n").split("\n", 1)[0].rstrip("\r")
     if not line.strip() or line.lstrip()[0] in "{[":
         return ()
     try:
@@ -84,7 +84,7 @@ def read_table(
         quoted: Whether fields may be quoted. If not, a quotation mark is an ordinary character.
         repair: Corrects known errors of a published file before it is parsed.
     """
-    text = table_text(read_text(path)).replace("\r\n", "\n")
+    text = normalise_line_ends(read_text(path)).replace("\r\n", "\n")
     if not text.strip():
         raise InputError("the file is empty", file=path)
     if text.lstrip().startswith("{"):

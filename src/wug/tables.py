@@ -181,7 +181,7 @@ class Table:
         head = Table(first, {name: str if kind is object else kind for name, kind in self.kinds.items()})
         left = f"the first {NOTEBOOK_ROWS} of " if len(self) > NOTEBOOK_ROWS else ""
         size = f"{plural(len(self), 'row')} × {plural(len(self._columns), 'column')}"
-        return f"{table_text(head, 'html')}<p>{left}{size}</p>"
+        return f"{render_table(head, 'html')}<p>{left}{size}</p>"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows as dictionaries, one after the other."""
@@ -248,7 +248,7 @@ class Table:
 
     def text(self, format: str, *, raw: bool = False) -> str:
         """The whole table as text in a format such as csv, json or md; `raw` as in `write`."""
-        return table_text(self, format, raw=raw)
+        return render_table(self, format, raw=raw)
 
     def _typed(self) -> Iterator[tuple[str, ColumnType, list[Any]]]:
         return ((name, self.kinds[name], values) for name, values in self._columns.items())
@@ -315,7 +315,7 @@ def require_format(format: str) -> None:
     registry.table_format(format).require()
 
 
-def table_text(table: Tabular, format: str, *, raw: bool = False) -> str:
+def render_table(table: Tabular, format: str, *, raw: bool = False) -> str:
     """A table as text; InputError for a binary format."""
     if is_binary(format):
         raise InputError(f"{format} is not text: write it to a file")

@@ -15,12 +15,12 @@ from paper_tables import as_matrix, from_json
 from wug import registry
 from wug.reproduce.recipe import names, read
 from wug.reproduce.table import TableRow, table
-from wug.tables import table_text
+from wug.tables import render_table
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = sorted((DOCS / "tables").glob("*.json"))
 BLOCK = re.compile(r"(<!-- paper: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-FORMS = {"rows": lambda found: table_text(table(found), "markdown"), "matrix": as_matrix}
+FORMS = {"rows": lambda found: render_table(table(found), "markdown"), "matrix": as_matrix}
 
 
 def rows(name: str) -> list[TableRow]:
@@ -35,7 +35,7 @@ def up_to_date(text: str) -> str:
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_a_record_is_what_the_program_wrote_with_the_recipes_cells(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert table_text(table(from_json(text)), "json") == text
+    assert render_table(table(from_json(text)), "json") == text
     recipe = read(path.stem)
     networks = {network.title: network for network in recipe.networks.values()}
     published = {(test.row, name): cell for test in recipe.tests for name, cell in test.published.items()}

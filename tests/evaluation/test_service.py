@@ -20,7 +20,7 @@ from wug.evaluation.service import execute, resolve
 from wug.evaluation.suites import open_suites
 from wug.results.store import Store
 from wug.results.sweeps import sweeps
-from wug.tables import table_text
+from wug.tables import render_table
 from wug.views.result_tables import estimate_table
 from wug.web.jobs.tasks import run_suites
 
@@ -37,7 +37,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def stored(path: str) -> str:
     """All results of a store as JSON, in the order of the runs."""
     store = Store(Path(path))
-    return table_text(
+    return render_table(
         estimate_table([result for run in reversed(store.runs()) for result in store.results(run.id)]), "json"
     )
 

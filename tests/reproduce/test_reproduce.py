@@ -24,7 +24,7 @@ from wug.reproduce.plan import Planner, ReproductionPlan
 from wug.reproduce.recipe import names, parse, read
 from wug.reproduce.table import cells, table, table_rows
 from wug.reproduce.work import LocalRunner, StepCommand, run_steps
-from wug.tables import table_text
+from wug.tables import render_table
 
 pytestmark = pytest.mark.slow
 
@@ -103,7 +103,7 @@ def answered(plan: ReproductionPlan, values: Mapping[str, Mapping[str, float]]) 
 def test_a_row_is_the_mean_over_its_seeds_with_students_interval(tmp_path: Path) -> None:
     plan = planned(tmp_path, (1, 2), "task")
     answered(plan, {"base-test.src-t5-base-1": {"all": 0.39}, "base-test.src-t5-base-2": {"all": 0.41}})
-    (task,) = json.loads(table_text(table(table_rows(plan)), "json"))
+    (task,) = json.loads(render_table(table(table_rows(plan)), "json"))
     assert (task["row"], task["published"], task["published_sd"], task["seeds"]) == ("task", 0.5, 0.1, [1, 2])
     assert (task["value"], task["n"], task["method"]) == (pytest.approx(0.4), 10, "t over seeds")
     assert task["sd"] == pytest.approx(0.02 / 2**0.5)  # (0.01² + 0.01²) / (2 - 1)

@@ -15,7 +15,7 @@ from wug.reproduce.page import comparison_figures, table
 from wug.reproduce.recipe import PublishedValue
 from wug.reproduce.table import TableRow
 from wug.reproduce.table import table as written
-from wug.tables import table_text
+from wug.tables import render_table
 
 RECIPE = """
 title = "Agreement & <more>"
@@ -87,7 +87,7 @@ def test_each_test_has_a_chart_where_there_are_more_models() -> None:
 def test_a_matrix_has_the_fewer_as_columns_and_the_papers_values_in_brackets() -> None:
     assert as_matrix(ROWS[:3]).splitlines()[2:] == ["| task | 0.750 (0.500) | (0.600) |", "| depth | 0.250 |  |"]
     assert as_matrix(ROWS[:2]).splitlines()[2:] == ["| a | 0.750 (0.500) |", "| b | (0.600) |"]
-    assert from_json(table_text(written(ROWS), "json")) == ROWS
+    assert from_json(render_table(written(ROWS), "json")) == ROWS
 
 
 def test_a_page_is_one_file_with_the_table_and_the_results_behind_it(tmp_path: Path) -> None:

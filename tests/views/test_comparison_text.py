@@ -17,7 +17,7 @@ from wug.outcomes import Better, Metric
 from wug.results.comparison import ComparisonSettings, compare
 from wug.results.contrasts import RunComparison
 from wug.results.store import Store
-from wug.tables import table_text
+from wug.tables import render_table
 from wug.views import comparison as report
 from wug.views.comparison_charts import chart, figures
 from wug.views.report import ReportedResult, render
@@ -79,7 +79,7 @@ def test_lower_p_is_never_shown_as_0() -> None:
 
 
 def test_json_has_every_number(found: RunComparison) -> None:
-    data = json.loads(table_text(report.table(found), "json"))
+    data = json.loads(render_table(report.table(found), "json"))
     first = data["contrasts"][0]
     assert (first["first"], first["second"], first["only_second"], first["verdict"]) == ("A", "B", 20, "B better")
     assert first["p"] == pytest.approx(math.erfc(math.sqrt(20 / 2)))  # (20 - 0)² / 20 = 20 is chi-squared
@@ -89,7 +89,7 @@ def test_json_has_every_number(found: RunComparison) -> None:
 
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_tables_for_programs_have_one_row_per_contrast(found: RunComparison, form: str, delimiter: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(table_text(report.table(found), form)), delimiter=delimiter))
+    rows = list(csv.DictReader(io.StringIO(render_table(report.table(found), form)), delimiter=delimiter))
     assert [(row["suite"], row["n"], row["unit"]) for row in rows] == [
         ("words", "30", "share"),
         ("forms", "3", "number"),
@@ -100,7 +100,7 @@ def test_tables_for_programs_have_one_row_per_contrast(found: RunComparison, for
 
 def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path: Path) -> None:
     keep_both(tmp_path, EVIL)
-    text = table_text(report.table(compare(Store(tmp_path / "wug.db"), [[1], [2]])), "latex")
+    text = render_table(report.table(compare(Store(tmp_path / "wug.db"), [[1], [2]])), "latex")
     body = [line for line in text.splitlines() if not line.startswith("%")]
     assert body[:3] == [
         r"\begin{tabular}{llrrrrcrrl}",
@@ -117,7 +117,7 @@ def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path: Path) -> No
 
 def test_markdown_shows_names_as_they_are(tmp_path: Path) -> None:
     keep_both(tmp_path, EVIL)
-    text = table_text(report.table(compare(Store(tmp_path / "wug.db"), [[1], [2]])), "markdown")
+    text = render_table(report.table(compare(Store(tmp_path / "wug.db"), [[1], [2]])), "markdown")
     row = next(line for line in text.splitlines() if "accuracy" in line)
     assert row.startswith(r"| &lt;img src=x onerror=alert(1)>\|{{ 7 \* 7 }} \`$x\_%\\ | accuracy | 30 |")
 
@@ -159,7 +159,7 @@ def test_a_sentence_on_top_says_which_model_is_better(found: RunComparison) -> N
     assert report.summary(found) == [verdict]
     assert shown(found).startswith(verdict)
     for form in ("markdown", "latex", "html"):
-        assert start in table_text(report.table(found), form)
+        assert start in render_table(report.table(found), form)
     equal = replace(found, contrasts=(found.contrasts[1],))
     assert report.summary(equal)[0].startswith("No difference between b and a is shown by 1 test")
 

@@ -41,7 +41,7 @@ from wug.results.contrasts import RunComparison
 from wug.results.queries import table_of
 from wug.results.store import Store
 from wug.rows import Rows
-from wug.tables import table_text
+from wug.tables import render_table
 from wug.views import comparison as comparisons
 from wug.views import terminal
 from wug.views.family_views import computed_parts, items_of, parts_of, sampled_groups
@@ -343,14 +343,14 @@ def test_the_store_gives_a_result_back_as_it_was(kept: Kept, name: str) -> None:
 
 
 def test_json_has_every_number_in_full(result: Result) -> None:
-    [found] = json.loads(table_text(estimate_table([result]), "json"))
+    [found] = json.loads(render_table(estimate_table([result]), "json"))
     _full(result, found["estimates"])
     assert found["warnings"] == list(WARNINGS)
 
 
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_tables_for_programs_have_every_number_in_full(result: Result, form: str, delimiter: str) -> None:
-    text = table_text(estimate_table([result], form), form)
+    text = render_table(estimate_table([result], form), form)
     rows = list(csv.DictReader(io.StringIO(text), delimiter=delimiter))
     if form == "tsv" and result.kind == "syntaxgym":  # SyntaxGym's own table, of judgements
         judged = [one for one in result.outcomes if one.metric.startswith("prediction_")]
@@ -360,11 +360,11 @@ def test_tables_for_programs_have_every_number_in_full(result: Result, form: str
 
 
 def test_markdown_prints_every_number(result: Result) -> None:
-    assert _markdown(table_text(estimate_table([result]), "markdown")) == every_line(result)
+    assert _markdown(render_table(estimate_table([result]), "markdown")) == every_line(result)
 
 
 def test_latex_prints_every_number(result: Result) -> None:
-    assert _latex(table_text(estimate_table([result]), "latex")) == every_line(result)
+    assert _latex(render_table(estimate_table([result]), "latex")) == every_line(result)
 
 
 def test_the_terminal_prints_the_numbers_for_a_first_look_with_their_groups(result: Result) -> None:
@@ -557,19 +557,19 @@ def test_a_comparison_is_the_same_in_every_medium(kept: Kept, name: str) -> None
     wanted = [list(comparisons.line(contrast)) for contrast in found.contrasts]
     tables = {
         "markdown": [
-            row for row in _markdown_cells(table_text(comparisons.table(found), "markdown")) if row[0] == name
+            row for row in _markdown_cells(render_table(comparisons.table(found), "markdown")) if row[0] == name
         ],
-        "latex": [row for row in _latex_cells(table_text(comparisons.table(found), "latex")) if row[0] == name],
+        "latex": [row for row in _latex_cells(render_table(comparisons.table(found), "latex")) if row[0] == name],
         "report": _contrasts(elements(render([ReportedResult(kept.results[name])], found))),
         "site": _contrasts(kept.page(f"/compare?run={run}&run={run + 1}")),
     }
     for medium, rows in tables.items():
         assert rows == wanted, medium
     values = [(one.value_first, one.value_second, one.low, one.high) for one in found.contrasts]
-    [*records] = json.loads(table_text(comparisons.table(found), "json"))["contrasts"]
+    [*records] = json.loads(render_table(comparisons.table(found), "json"))["contrasts"]
     keys = ("value_first", "value_second", "low", "high")
     assert [tuple(record[key] for key in keys) for record in records] == values
-    read = csv.DictReader(io.StringIO(table_text(comparisons.table(found), "csv")))
+    read = csv.DictReader(io.StringIO(render_table(comparisons.table(found), "csv")))
     assert [tuple(float(row[key]) if row[key] else None for key in keys) for row in read] == values
 
 

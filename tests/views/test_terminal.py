@@ -71,7 +71,7 @@ def test_a_deviation_over_runs_comes_after_a_plus_minus_sign() -> None:
     assert cells(found, epochs) == ("3", "± 0.5")
 
 
-def test_a_proportion_by_source_is_a_percentage_and_a_mean_at_a_bound_has_no_interval() -> None:
+def test_proportions_by_source_are_percentages_and_a_mean_at_a_bound_has_no_interval() -> None:
     share = Estimate("consistency", "all", 0.9, 8, 0.5, 1.0, "wilson, by source")
     mean = Estimate("edit_distance", "all", 0.04, 50, method="none: only 1 of 50 values differ from 0")
     bleu = Estimate("bleu", "all", 99.0, 50)

@@ -16,7 +16,7 @@ from wug.cli import _common as common
 from wug.cli.export import command as export
 from wug.cli.surprisal import command as surprisal
 from wug.errors import InputError, UnknownName
-from wug.tables import Display, FormattedTable, RowTable, Table, format_names, format_suffixes, table_text
+from wug.tables import Display, FormattedTable, RowTable, Table, format_names, format_suffixes, render_table
 from wug.views import writers
 from wug.views.writers.latex import latex, latex_row
 from wug.views.writers.markdown import code, markdown
@@ -61,7 +61,7 @@ def test_a_row_of_latex_never_begins_with_an_option_of_the_row_before() -> None:
 
 def test_a_long_table_repeats_its_head() -> None:
     table = RowTable(["a"], [], display=Display([FormattedTable(["a"], [["1"]], "l")], ["a\ncomment"], long=True))
-    assert table_text(table, "latex").splitlines() == [
+    assert render_table(table, "latex").splitlines() == [
         "% a comment",
         r"% \usepackage{booktabs,longtable}",
         r"\begin{longtable}{l}",
@@ -107,26 +107,26 @@ def test_code_in_markdown_may_hold_backticks() -> None:
     ],
 )
 def test_a_table_in_every_text_format(form: str, text: str) -> None:
-    assert table_text(SURPRISALS, form).startswith(text)
+    assert render_table(SURPRISALS, form).startswith(text)
 
 
 def test_parquet_is_written_to_a_file_and_not_as_text(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     with pytest.raises(InputError, match="parquet is not text"):
-        table_text(SURPRISALS, "parquet")
+        render_table(SURPRISALS, "parquet")
     SURPRISALS.write(tmp_path / "words.parquet")
     assert parquet.read_table(tmp_path / "words.parquet").column("surprisal").to_pylist() == [1 / 3, None]
 
 
 def test_an_unknown_format_names_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r"unknown format 'csw'.*csv"):
-        table_text(SURPRISALS, "csw")
+        render_table(SURPRISALS, "csw")
 
 
 def test_a_document_replaces_the_rows_in_json_only() -> None:
     table = RowTable(["a"], [[1.5]], document={"rows": [float("nan")]})
-    assert table_text(table, "json") == '{\n  "rows": [\n    null\n  ]\n}\n'
-    assert table_text(table, "csv") == "a\n1.5\n"
+    assert render_table(table, "json") == '{\n  "rows": [\n    null\n  ]\n}\n'
+    assert render_table(table, "csv") == "a\n1.5\n"
 
 
 def test_a_new_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

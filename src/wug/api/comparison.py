@@ -17,7 +17,7 @@ from wug.results.comparison import ComparisonSettings
 from wug.results.comparison import compare as compare_runs
 from wug.results.contrasts import Contrast, RunComparison
 from wug.results.store import Store
-from wug.tables import Table, Tabulated, table_text
+from wug.tables import Table, Tabulated, render_table
 from wug.views import chart_files, vega
 from wug.views import comparison as comparison_text
 from wug.views.comparison_charts import chart
@@ -79,7 +79,7 @@ class Comparison(Tabulated):
         return "\n".join([f"<Comparison of {sides}>", *lines])
 
     def _repr_html_(self) -> str:
-        return table_text(comparison_text.table(self.comparison), "html")
+        return render_table(comparison_text.table(self.comparison), "html")
 
 
 @public

@@ -122,10 +122,10 @@ class Results(Tabulated, Sequence[Result]):
             wide: One row per model and one column per suite, with the best value of each suite in bold.
             labels: Names for models in a wide table, by their ids or short names.
         """
-        from wug.tables import table_text
+        from wug.tables import render_table
         from wug.views.result_tables import estimate_table, wide_table
 
-        return table_text(wide_table(self._results, labels) if wide else estimate_table(self._results), "latex")
+        return render_table(wide_table(self._results, labels) if wide else estimate_table(self._results), "latex")
 
     @property
     def estimates(self) -> Table:

@@ -17,7 +17,7 @@ from wug.families.reading.settings import OPTIONS
 from wug.files import user_path
 from wug.labels import short_names
 from wug.options import Option, written
-from wug.tables import table_text
+from wug.tables import render_table
 from wug.views.writers.table import align_columns
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _as_json(reading: Reading) -> str:
     """The results as `wug run` prints them, with `p` in the estimates of ΔLL."""
     from wug.views.result_tables import estimate_table
 
-    results = json.loads(table_text(estimate_table(reading.results, "json"), "json"))
+    results = json.loads(render_table(estimate_table(reading.results, "json"), "json"))
     for result in results:
         p = {estimate["group"]: estimate["value"] for estimate in result["estimates"] if estimate["metric"] == "p"}
         result["estimates"] = [estimate for estimate in result["estimates"] if estimate["metric"] != "p"]

@@ -17,11 +17,11 @@ from wug import registry
 from wug.arrays import Floats
 from wug.formatting import plural
 from wug.outcomes import Better, Outcome
-from wug.results import pairing as _pairing
-from wug.results import shared_items as _shared
 from wug.results.contrasts import Contrast, Disagreement, RunComparison, Side, Spread
+from wug.results.pairing import Clusters, MetricColumn, Paired, cluster, judge, pair, pooled
 from wug.results.reader import RunReader
 from wug.results.records import Run
+from wug.results.shared_items import ResultLoader, SharedSuite, choose_metrics, find_shared_suites, no_shared_outcomes
 from wug.results.store import Store
 from wug.results.unpaired import unpaired_contrasts
 from wug.stats_paired import IntervalKind, holm
@@ -63,7 +63,7 @@ def compare(
     sides: Sequence[Sequence[int]],
     choice: ComparisonSettings | None = None,
     steps: Sequence[Sequence[float]] | None = None,
-    loader: _shared.ResultLoader | None = None,
+    loader: ResultLoader | None = None,
 ) -> RunComparison:
     """Compare each side with the first, or all pairs; a side is given by the numbers of its runs.
 
@@ -72,9 +72,9 @@ def compare(
     comparisons share reads each run once.
     """
     choice = choice or ComparisonSettings()
-    loader = loader or _shared.ResultLoader(store.reader)
+    loader = loader or ResultLoader(store.reader)
     labels = [side_label(side_number) for side_number in range(len(sides))]
-    shared = _shared.find_shared_suites(loader, sides, choice.suites, labels, choice.newest)
+    shared = find_shared_suites(loader, sides, choice.suites, labels, choice.newest)
     side_pairs = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
     builder = _ContrastBuilder(store.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
     paired: dict[tuple[int, int], list[_PairedMetric]] = {side_pair: [] for side_pair in side_pairs}
@@ -82,7 +82,7 @@ def compare(
     for suite in shared.suites:
         columns = {side: [loader.columns.columns(stored) for stored in runs] for side, runs in suite.results.items()}
         every = (run for side in columns.values() for run in side)
-        metrics = _shared.choose_metrics(suite.first.result, every, choice.metrics)
+        metrics = choose_metrics(suite.first.result, every, choice.metrics)
         for side_pair in side_pairs:
             steps_of_pair = None if steps is None else (steps[side_pair[0]], steps[side_pair[1]])
             paired[side_pair] += _paired(suite, columns, side_pair, metrics, steps_of_pair)
@@ -96,13 +96,13 @@ def compare(
         for contrast in unpaired_contrasts(suite, builder.sides, side_pair, choice.metrics)
     ]
     if not found:
-        raise _shared.no_shared_outcomes(store.reader, shared.suites, choice.metrics)
+        raise no_shared_outcomes(store.reader, shared.suites, choice.metrics)
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
     return RunComparison(builder.sides, contrasts, choice.seed, shared.warnings)
 
 
-def _lacks_items(suite: _shared.SharedSuite, side_pair: tuple[int, int], loader: _shared.ResultLoader) -> bool:
+def _lacks_items(suite: SharedSuite, side_pair: tuple[int, int], loader: ResultLoader) -> bool:
     """Whether a side has a result without outcomes."""
     results = (stored for side in side_pair for stored in suite.results.get(side, ()))
     return any(not loader.columns.columns(stored) for stored in results)
@@ -112,9 +112,9 @@ def _lacks_items(suite: _shared.SharedSuite, side_pair: tuple[int, int], loader:
 class _PairedMetric:
     """The paired outcomes of one metric of a suite."""
 
-    suite: _shared.SharedSuite
+    suite: SharedSuite
     metric: str
-    rows: _pairing.Paired
+    rows: Paired
     non_finite: int
 
 
@@ -146,16 +146,16 @@ class _ContrastBuilder:
         self, side_pair: tuple[int, int], parts: Sequence[_PairedMetric], suite: str, metric: str, *, tests: int
     ) -> Contrast:
         """The contrast of two sides on one metric or on pooled metrics, before Holm's correction."""
-        rows = parts[0].rows if len(parts) == 1 else _pairing.pooled([(part.suite.name, part.rows) for part in parts])
-        clusters = _pairing.cluster(rows)
-        verdict = _pairing.judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
+        rows = parts[0].rows if len(parts) == 1 else pooled([(part.suite.name, part.rows) for part in parts])
+        clusters = cluster(rows)
+        verdict = judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
         first, second = (self.sides[side_number] for side_number in side_pair)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         difference = values[1] - values[0]
         counts = rows.counts if rows.binary and len(rows.first) == len(rows.second) == 1 else (None,) * 4
         # An item of numbers is one outcome: the mean over its cluster would not fit its details.
         listed = rows if rows.judged else rows._replace(units=np.arange(len(rows.units)))
-        items = clusters if rows.judged else _pairing.cluster(listed)
+        items = clusters if rows.judged else cluster(listed)
         results = [stored.result for part in parts for number in side_pair for stored in part.suite.results[number]]
         return Contrast(
             suite=suite,
@@ -193,8 +193,8 @@ class _ContrastBuilder:
         self,
         side_pair: tuple[int, int],
         parts: Sequence[_PairedMetric],
-        rows: _pairing.Paired,
-        clusters: _pairing.Clusters,
+        rows: Paired,
+        clusters: Clusters,
     ) -> Iterator[Disagreement]:
         """The items that differ most; with details if one metric is compared."""
         listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
@@ -254,8 +254,8 @@ def _common(models: Sequence[str]) -> str:
 
 
 def _paired(
-    suite: _shared.SharedSuite,
-    columns: Mapping[int, Sequence[Mapping[str, _pairing.MetricColumn]]],
+    suite: SharedSuite,
+    columns: Mapping[int, Sequence[Mapping[str, MetricColumn]]],
     side_pair: tuple[int, int],
     metrics: Sequence[str],
     steps: tuple[Sequence[float], Sequence[float]] | None,
@@ -266,7 +266,7 @@ def _paired(
     for metric in metrics:
         sides = [[run[metric] for run in columns[side_number] if metric in run] for side_number in side_pair]
         if all(len(side) == len(columns[side_number]) for side, side_number in zip(sides, side_pair, strict=True)):
-            rows = _pairing.pair(sides[0], sides[1], steps)
+            rows = pair(sides[0], sides[1], steps)
             if len(rows.units):
                 yield _PairedMetric(suite, metric, rows, sum(column.non_finite for side in sides for column in side))
 
@@ -301,7 +301,7 @@ def _direction(parts: Sequence[_PairedMetric]) -> Better:
     return directions.pop() if len(directions) == 1 else "neither"
 
 
-def _warnings(parts: Sequence[_PairedMetric], rows: _pairing.Paired, sides: tuple[Side, Side]) -> Iterator[str]:
+def _warnings(parts: Sequence[_PairedMetric], rows: Paired, sides: tuple[Side, Side]) -> Iterator[str]:
     for side, count in zip(sides, rows.left_out, strict=True):
         if count:
             yield f"{plural(count, 'outcome')} of {side.label} left out: the other side does not have them"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wug.formatting import FormattedEstimate, bits, finite_number, format_estimate, metric_label, number
+from wug.formatting import FormattedEstimate, bits, finite_or_none, format_estimate, metric_label, number
 from wug.outcomes import Metric, Result
 from wug.rows import Filter, Rows
 from wug.views import charts, vega
@@ -85,7 +85,7 @@ def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
         (row.outcome, derivation.value(row.outcome.detail))
         for row in rows.each(Filter(derivation.metric), keys=(derivation.plus, derivation.minus))
     )
-    return [(o.item, value) for o, value in effects if o.value is not None and finite_number(value) is not None]
+    return [(o.item, value) for o, value in effects if o.value is not None and finite_or_none(value) is not None]
 
 
 def _draw(effects: list[Effect]) -> altair.LayerChart:

@@ -94,7 +94,7 @@ def test_a_byte_order_mark_and_old_line_ends_are_read(tmp_path: Path) -> None:
     assert read(tmp_path, (HEAD + WIDE).replace("\n", "\r\n")) == read(tmp_path, HEAD + WIDE)
 
 
-def test_an_empty_item_cell_repeats_the_one_above_and_empty_rows_and_columns_are_ignored(tmp_path: Path) -> None:
+def test_an_empty_item_cell_repeats_the_one_above_and_empty_rows_are_ignored(tmp_path: Path) -> None:
     merged = "Item,Condition,a,a,\n1,x,one,two,\n,y,three,four,\n,,,,\nlast,x,five,six,\n"
     suite = read(tmp_path, merged)
     assert suite.regions == {1: "a", 2: "a"}

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wug.families.links import MARGIN, link_label, shown_scale
-from wug.formatting import bits, finite_number
+from wug.formatting import bits, finite_or_none
 from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.views import parts as page
@@ -79,7 +79,7 @@ def choice_outcome(outcome: Outcome, factor: float = 1.0) -> ChoiceOutcome | Non
     contexts_by_option = listed if isinstance(listed, list | tuple) and len(listed) == len(options) else None
     contexts = contexts_by_option or [detail.get("context", "")] * len(options)
     values = detail.get("scores", detail.get("logprobs"))
-    scores = [finite_number(score) for score in values] if isinstance(values, list | tuple) else []
+    scores = [finite_or_none(score) for score in values] if isinstance(values, list | tuple) else []
     known = tuple(score * factor for score in scores if score is not None)
     return ChoiceOutcome(
         tuple(map(str, contexts)),

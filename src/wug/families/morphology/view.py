@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from wug.families.morphology.metrics import ACCURACY, PREFERENCE
-from wug.formatting import FormattedEstimate, finite_number, number, percent, spaced_name
+from wug.formatting import FormattedEstimate, finite_or_none, number, percent, spaced_name
 from wug.outcomes import Result
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.views import parts as page
@@ -105,10 +105,10 @@ def _answer(detail: Mapping[str, Any]) -> page.LinesPart:
 
 
 def _forms(detail: Mapping[str, Any]) -> page.TablePart:
-    scores = [finite_number(score) or 0.0 for score in detail["scores"]]
+    scores = [finite_or_none(score) or 0.0 for score in detail["scores"]]
     weights = [math.exp(score - max(scores)) for score in scores]
     shares = [weight / sum(weights) for weight in weights]
-    ratings = [finite_number(value) for value in detail.get("ratings") or ()]
+    ratings = [finite_or_none(value) for value in detail.get("ratings") or ()]
     types = list(detail.get("types") or [""] * len(scores))
     target = int(detail.get("target") or 0) - 1
     label = "people's choice" if ratings else "expected"

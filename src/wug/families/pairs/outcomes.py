@@ -13,7 +13,7 @@ import numpy as np
 from wug.arrays import Floats
 from wug.families.correlations import correlation, correlation_interval, ranks
 from wug.families.pairs.pair import Pair
-from wug.formatting import finite_number, plural
+from wug.formatting import finite_or_none, plural
 from wug.identity import OVERALL, Group
 from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, SuiteOutput, Value
 from wug.rows import Filter, Rows
@@ -68,7 +68,7 @@ class PairOutcome(NamedTuple):
         ]
         if scores == [None, None]:
             scores = _label_scores(detail) or [good, bad]
-        score_good, score_bad = (None if score is None else score * factor for score in map(finite_number, scores))
+        score_good, score_bad = (None if score is None else score * factor for score in map(finite_or_none, scores))
         return cls(
             value=outcome.value,
             good=str(texts[0]),
@@ -125,7 +125,7 @@ def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:
     if any(detail.get(key) is not None for key in LABEL_KEYS):
         label_scores = [detail.get(key) for key in LABEL_KEYS]
         return label_scores if detail.get("order") == "good_first" else label_scores[::-1]
-    values = [finite_number(detail.get(key)) for key in YES_NO_KEYS]
+    values = [finite_or_none(detail.get(key)) for key in YES_NO_KEYS]
     yes_good, no_good, yes_bad, no_bad = values
     if yes_good is None or no_good is None or yes_bad is None or no_bad is None:
         return None
@@ -174,7 +174,7 @@ class HumanCorrelations:
     def add(self, outcome: Outcome) -> None:
         """Collect a pair that people judged."""
         rating = outcome.detail.get("human")
-        human = None if rating is None else finite_number(rating)
+        human = None if rating is None else finite_or_none(rating)
         if human is not None:
             margin = None if outcome.value is None else PairOutcome.of(outcome).margin
             self.collect(margin, human, outcome.groups)

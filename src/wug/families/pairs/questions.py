@@ -23,7 +23,7 @@ from wug.families.pairs.replies import (
     notices_of_mass,
 )
 from wug.families.pairs.suite import PairsSuite
-from wug.formatting import finite_number, plural
+from wug.formatting import finite_or_none, plural
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 from wug.requests import Request, Scored, Scorer
 
@@ -97,7 +97,7 @@ class QuestionSuite(PairsSuite):
         first, second = replies
         choice = self._shown.method == "forced_choice"
         if pair.human is not None:
-            correlations.collect(finite_number(mean_margin(first, second)), pair.human, pair.groups)
+            correlations.collect(finite_or_none(mean_margin(first, second)), pair.human, pair.groups)
         yield from (judge_choice if choice else judge_yes_no)(pair, first, second)
 
 

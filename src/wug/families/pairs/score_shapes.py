@@ -11,7 +11,7 @@ from wug.families.pairs import replies
 from wug.families.pairs.lint import notices_of_copies
 from wug.families.pairs.outcomes import ACCURACY, HumanCorrelations
 from wug.families.pairs.pair import Pair, is_identical
-from wug.formatting import finite_number, plural
+from wug.formatting import finite_or_none, plural
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 
 
@@ -40,7 +40,7 @@ def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[SuiteOutput
             yield Outcome(scored.pair.item, ACCURACY, None, scored.pair.groups, {"why": scored.why})
             continue
         if scored.pair.human is not None:
-            margin = finite_number(SHAPES[shape].margin(scored.scores))
+            margin = finite_or_none(SHAPES[shape].margin(scored.scores))
             correlations.collect(margin, scored.pair.human, scored.pair.groups)
         same = bool(scored.pair.good) and is_identical(scored.pair)
         identical += same and shape != "margin"

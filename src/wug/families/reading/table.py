@@ -16,7 +16,7 @@ import numpy as np
 
 from wug.arrays import Floats, Indices, Mask
 from wug.errors import InputError, SuiteError, needs_extra, suggestion
-from wug.files import checksum_of, read_bytes, read_text, shortened, table_text
+from wug.files import checksum_of, normalise_line_ends, read_bytes, read_text, shortened
 from wug.record_tables import TextColumn, read_table
 
 MISSING = frozenset(("", "na", "nan", "inf", "+inf", "-inf"))
@@ -207,7 +207,7 @@ def _read_text(path: Path) -> WordTable:
 
 def _is_quoted(path: Path) -> bool:
     """Whether quotation marks quote fields: in a tab-separated file they may be characters of words."""
-    text = table_text(read_text(path))
+    text = normalise_line_ends(read_text(path))
     header = text.lstrip().split("\n", 1)[0]
     if "\t" not in header or '"' in header or '"' not in text:
         return True

@@ -15,7 +15,7 @@ from wug.errors import FormulaError, InputError
 from wug.families.syntaxgym.formula import Formula, PredictionResult
 from wug.families.syntaxgym.formula.tree import WHOLE, Relation
 from wug.families.syntaxgym.parts import Eos, Region, SentenceLayout, SuiteItem
-from wug.formatting import finite_number
+from wug.formatting import finite_or_none
 from wug.outcomes import Notice, Outcome
 from wug.requests import LN2, Scored
 
@@ -50,10 +50,10 @@ class RegionSurprisal(NamedTuple):
         return {
             "number": self.number,
             "content": self.content,
-            "value": finite_number(self.values[primary]),
-            "values": {region_metric: finite_number(value) for region_metric, value in self.values.items()},
+            "value": finite_or_none(self.values[primary]),
+            "values": {region_metric: finite_or_none(value) for region_metric, value in self.values.items()},
             "oovs": list(self.oovs),
-            "tokens": [[text, finite_number(bits)] for text, bits in self.tokens],
+            "tokens": [[text, finite_or_none(bits)] for text, bits in self.tokens],
         }
 
 
@@ -263,9 +263,9 @@ def _judgement(
 def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
     sides = judgement.comparisons
     compared = [
-        {**asdict(side), "left": finite_number(side.left), "right": finite_number(side.right)} for side in sides
+        {**asdict(side), "left": finite_or_none(side.left), "right": finite_or_none(side.right)} for side in sides
     ]
-    detail: dict[str, Any] = {"margin": finite_number(judgement.margin), "comparisons": compared}
+    detail: dict[str, Any] = {"margin": finite_or_none(judgement.margin), "comparisons": compared}
     if isinstance(formula.tree, Relation) and len(compared) == 1:
         detail |= {key: compared[0][key] for key in ("left", "operator", "right")}
-    return detail | {field: finite_number(value) for field, value in judgement.effects}
+    return detail | {field: finite_or_none(value) for field, value in judgement.effects}

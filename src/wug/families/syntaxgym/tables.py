@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wug.errors import InputError, suggestion
-from wug.files import read_text, repeated, shortened, table_text
+from wug.files import normalise_line_ends, read_text, repeated, shortened
 from wug.formatting import first_items, plural
 from wug.problems import ProblemList
 from wug.record_tables import header_of, split_rows
@@ -92,7 +92,7 @@ def number(text: str) -> int | str:
 
 def columns_of(text: str) -> TableColumns | None:
     """The columns of a table, or None if it is not a suite."""
-    lines = table_text(text)
+    lines = normalise_line_ends(text)
     head = read_head(lines, ProblemList())
     return _columns(next(iter(lines.split("\n")[head.lines :]), ""))
 
@@ -100,7 +100,7 @@ def columns_of(text: str) -> TableColumns | None:
 def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_COLUMNS) -> SuiteTable:
     """Read the suite in a table, which is called as its file unless a line above the table names it."""
     name = re.sub(r"\.(csv|tsv)(\.gz)?\Z", "", path.name, flags=re.IGNORECASE)
-    text = table_text(read_text(path))
+    text = normalise_line_ends(read_text(path))
     if not text.strip():
         raise InputError("the file is empty", file=path)
     head = read_head(text, problems)

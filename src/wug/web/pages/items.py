@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wug.formatting import finite_number, metric_label, spaced_name
+from wug.formatting import finite_or_none, metric_label, spaced_name
 from wug.identity import Group
 from wug.outcomes import Outcome, Value
 from wug.rows import Filter, OutcomeRow
@@ -272,7 +272,7 @@ def sort_options(view: ResultView, metric: str) -> list[SortOption]:
     sorts = {sort.id: sort for sort in view.items.sorts}
     if any(isinstance(outcome.value, float) for outcome in outcomes):
         label = metric_label(metric, view.result.kind)
-        sorts.setdefault("value", sort_by("value", label, lambda outcome: finite_number(outcome.value)))
+        sorts.setdefault("value", sort_by("value", label, lambda outcome: finite_or_none(outcome.value)))
     for name in dict.fromkeys(
         name for outcome in outcomes for name, value in outcome.detail.items() if _is_number(value)
     ):
@@ -344,7 +344,7 @@ def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
 
 
 def _detail_key(name: str) -> Callable[[Outcome], SortKey]:
-    return lambda outcome: finite_number(outcome.detail.get(name))
+    return lambda outcome: finite_or_none(outcome.detail.get(name))
 
 
 def _group_key(field: str) -> Callable[[Outcome], SortKey]:
@@ -358,7 +358,7 @@ def _word_count(outcome: Outcome, names: Sequence[str]) -> SortKey:
 
 def _number_or_text(text: str | None) -> SortKey:
     try:
-        return text if text is None else finite_number(float(text))
+        return text if text is None else finite_or_none(float(text))
     except ValueError:
         return text
 

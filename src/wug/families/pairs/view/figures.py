@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wug.families.pairs import outcomes
 from wug.families.sampling import spread
-from wug.formatting import FormattedEstimate, finite_number, number, percent, plural, spaced_name
+from wug.formatting import FormattedEstimate, finite_or_none, number, percent, plural, spaced_name
 from wug.identity import Group
 from wug.outcomes import Result
 from wug.rows import Filter, Rows
@@ -157,7 +157,7 @@ def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The model's margin against people's judgement, one dot per pair."""
     pairs = []
     for row in rows.each(Filter(outcomes.ACCURACY), keys=("human", *outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)):
-        human, pair = finite_number(row.outcome.detail.get("human")), outcomes.PairOutcome.of(row.outcome, factor)
+        human, pair = finite_or_none(row.outcome.detail.get("human")), outcomes.PairOutcome.of(row.outcome, factor)
         if human is not None and pair.margin is not None and pair.value is not None:
             pairs.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
     if not pairs:

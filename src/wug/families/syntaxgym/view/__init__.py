@@ -11,7 +11,7 @@ from wug.families.syntaxgym.suite import SUMMARY, prediction_of
 from wug.families.syntaxgym.view import regions as by_region
 from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, Tokens
 from wug.families.syntaxgym.view.regions import question as question
-from wug.formatting import bits, finite_number, headlines
+from wug.formatting import bits, finite_or_none, headlines
 from wug.outcomes import Outcome, Result
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.views import parts as page
@@ -153,7 +153,7 @@ def _margins(rows: Rows, metric: str) -> list[page.ItemMargin]:
     margins = [
         page.ItemMargin(row.outcome.item, row.position, margin, row.outcome.value is True)
         for row in rows.each(Filter(metric), keys=("margin",), limit=LOOKED_AT)
-        if (margin := finite_number(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
+        if (margin := finite_or_none(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
     ]
     return sorted(spread(margins, MARGINS), key=lambda margin: margin.value)
 
@@ -178,7 +178,7 @@ def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def _verdict(comparison: Mapping[str, Any]) -> page.ItemStatement:
-    sides = (finite_number(comparison.get(key)) for key in ("left", "right"))
+    sides = (finite_or_none(comparison.get(key)) for key in ("left", "right"))
     left, right = ("∞" if side is None else bits(side) for side in sides)
     holds, operator = bool(comparison.get("holds")), str(comparison.get("operator") or "")
     text = f"{left} {operator if holds else NEGATED.get(operator, operator)} {right}"
@@ -193,7 +193,7 @@ def item(
     prediction = prediction_of(outcome.metric)
     sentences = by_region.conditions(page.carrier(judgements, "conditions"))
     marked = set().union(*(marks if prediction is None else marks[prediction.index : prediction.index + 1]))
-    margin = finite_number(outcome.detail.get("margin"))
+    margin = finite_or_none(outcome.detail.get("margin"))
     failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
     note = by_region.item_note(sentences, marked)
     table = _table(f"Item {outcome.item}", sentences, result, marked)
@@ -268,14 +268,14 @@ def _margin_keys(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey
     """The margin of a prediction or, for all of them, the smallest one."""
     if wanted.metric != SUMMARY:
         for row in rows.each(wanted, keys=("margin",)):
-            yield row.position, finite_number(row.outcome.detail.get("margin"))
+            yield row.position, finite_or_none(row.outcome.detail.get("margin"))
         return
     least: dict[str, float] = {}
     for metric in rows.metrics():
         if (prediction := prediction_of(metric)) is None or prediction.region_metric:
             continue
         for row in rows.each(Filter(metric), keys=("margin",)):
-            if (margin := finite_number(row.outcome.detail.get("margin"))) is not None:
+            if (margin := finite_or_none(row.outcome.detail.get("margin"))) is not None:
                 least[row.outcome.item] = min(margin, least.get(row.outcome.item, margin))
     for row in rows.each(wanted, keys=()):
         yield row.position, least.get(row.outcome.item)

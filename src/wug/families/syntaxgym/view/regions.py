@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from wug.families.syntaxgym.suite import SUMMARY
 from wug.families.syntaxgym.view import region_chart
-from wug.formatting import finite_number, number, plural
+from wug.formatting import finite_or_none, number, plural
 from wug.outcomes import Outcome, Result
 from wug.rows import Filter, Rows
 from wug.stats import mean_interval
@@ -196,9 +196,9 @@ def _region(detail: Mapping[str, Any]) -> ShownRegion:
     return ShownRegion(
         number=int(detail["number"]),
         content=str(detail.get("content") or "").strip(),
-        value=finite_number(detail.get("value")),
+        value=finite_or_none(detail.get("value")),
         tokens=tuple(
-            (None if text is None else str(text), finite_number(surprisal))
+            (None if text is None else str(text), finite_or_none(surprisal))
             for text, surprisal in detail.get("tokens") or ()
         ),
         unknown=tuple(map(str, detail.get("oovs") or ())),
