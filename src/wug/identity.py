@@ -1,8 +1,9 @@
-"""Value types for the two compound names in results: a model's id and an estimate's group."""
+"""Value types for compound names: a model's id, its name on the Hugging Face Hub, and an estimate's group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 IMPORTED = "imported"
 """The kind of models whose results another program computed, of suites that belong to no family, and the first field of
@@ -44,6 +45,21 @@ class ModelId:
 
     def __str__(self) -> str:
         return f"{self.backend}/{self.path}" if self.backend else self.path
+
+
+class ModelName(NamedTuple):
+    """A model as the Hugging Face Hub would name it."""
+
+    id: ModelId
+    developer: str
+    name: str
+    revision: str
+    """The checkpoint; empty for the only one."""
+
+    @property
+    def path(self) -> str:
+        """Developer and name."""
+        return f"{self.developer}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,25 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from wug.errors import InputError, ModelError
+from wug.identity import ModelName
 from wug.outcomes import Metric, Outcome, Result, SuiteOutput
 from wug.problems import Problem
 from wug.requests import ChatFormat, EvaluatedModel, IdentifiedModel, Request, Source
 from wug.traits import BackendTraits, FamilyTraits, Returns
 
 if TYPE_CHECKING:
-    from wug.exchange.export import ExportedRun, ExportOptions, ModelName
-    from wug.exchange.imported import ImportedRun
-    from wug.families.commands import MakeCommand, ScoreCommand
     from wug.models import Identity, ModelSpec
     from wug.options import Option
-    from wug.rows import Rows
     from wug.samples import Sample
     from wug.tables import Tabular
-    from wug.views.parts import Figure, ItemsView, LinesPart, OptionPage, ViewPart
-    from wug.web.editor import SuiteEditor
 
 Interface = TypeVar("Interface")
 Declared = TypeVar("Declared", BackendTraits, FamilyTraits)
@@ -134,13 +129,6 @@ def traits_of(module: ModuleType, default: Declared) -> Declared:
     return declared if isinstance(declared, type(default)) else default
 
 
-def submodule(module: ModuleType, name: str) -> ModuleType | None:
-    """The module `name` inside a package; None if there is none."""
-    full_name = f"{module.__name__}.{name}"
-    is_there = hasattr(module, "__path__") and importlib.util.find_spec(full_name) is not None
-    return importlib.import_module(full_name) if is_there else None
-
-
 def _reads_nothing(path: Path, options: Mapping[str, str]) -> list[Suite]:
     raise InputError("its family does not define read(path, options)", file=path)
 
@@ -226,55 +214,11 @@ class Family(Declaration):
         except (FileNotFoundError, TypeError):  # a module has no files
             return None
 
-    @property
-    def commands(self) -> FamilyCommands:
-        """The commands of its module `commands`."""
-        return implemented(FamilyCommands, submodule(self.module, "commands") or self.module)
-
-    @property
-    def editor(self) -> SuiteEditor | None:
-        """Its module `editor`, which the site's suite editor uses."""
-        return cast("SuiteEditor | None", submodule(self.module, "editor"))
-
-    @property
-    def imports(self) -> ResultReader | None:
-        """Its module `imports`, which reads results of its benchmark."""
-        reader = submodule(self.module, "imports")
-        return None if reader is None else implemented(ResultReader, reader)
-
-    def view(self, default: ModuleType) -> FamilyView:
-        """The view in its module `view`; `default` has what it leaves out."""
-        return implemented(FamilyView, submodule(self.module, "view") or self.module, default)
-
-
-@dataclass(frozen=True)
-class FamilyView:
-    """What there is to see of results, in the module `view` of a family."""
-
-    parts: Callable[[Result, Rows], Iterable[ViewPart]]
-    """The parts of a result's page, in reading order."""
-    items: Callable[[Result, Rows], ItemsView]
-    """How its items are shown."""
-    question: Callable[[Result], str] | None = None
-    """The question that the test asks; by default, that of the family's docstring."""
-    example: Callable[[Result, Rows], LinesPart | None] | None = None
-    """An example at the top of the page; by default, the first item."""
-    verdict: Callable[[Result], str] | None = None
-    """The verdict at the top of the page; by default, from the chance level."""
-    across: Callable[[Sequence[Result]], Iterable[Figure]] | None = None
-    """Figures of several models' results."""
-    word_probabilities: Callable[[Result], Iterable[str]] | None = None
-    """Lines of `wug run --print-word-probs`."""
-    OPTION_PAGES: Sequence[OptionPage] = ()
-    """Pages of the site that compare results which differ in one option of the model."""
-
-
-@dataclass(frozen=True)
-class FamilyCommands:
-    """Commands of `wug make` and `wug score`, in the module `commands` of a family."""
-
-    MAKE: Sequence[MakeCommand] = ()
-    SCORE: Sequence[ScoreCommand] = ()
+    def submodule(self, name: str) -> ModuleType | None:
+        """The module `name` of its package, such as `view`; None if there is none."""
+        full_name = f"{self.module.__name__}.{name}"
+        is_there = hasattr(self.module, "__path__") and importlib.util.find_spec(full_name) is not None
+        return importlib.import_module(full_name) if is_there else None
 
 
 def _loads_nothing(spec: ModelSpec) -> IdentifiedModel:
@@ -331,19 +275,3 @@ class TableFormat:
     """Whether files are not text."""
     require: Callable[[], None] = lambda: None
     """MissingExtra if packages are not installed."""
-
-
-@dataclass(frozen=True)
-class ResultReader:
-    """A format of results of other programs: a module in `exchange/readers/`, or `imports` of a family."""
-
-    recognises: Callable[[Path, str], bool]
-    read: Callable[[Sequence[Path]], Iterable[ImportedRun]]
-
-
-@dataclass(frozen=True)
-class RunFormat:
-    """A format of other programs that runs are written in: a module in `exchange/writers/`."""
-
-    write: Callable[[Sequence[ExportedRun], Path | None, ExportOptions], Iterable[str]]
-    """Writes runs; yields lines for the user."""

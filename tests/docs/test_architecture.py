@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from test_layers import ALLOWED, CORE
-from wug.interfaces import Backend, Family, FamilyCommands, FamilyView
+from wug.families.commands import FamilyCommands
+from wug.interfaces import Backend, Family
 from wug.requests import ModelAttributes
+from wug.views.family_views import FamilyView
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")

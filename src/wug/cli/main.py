@@ -20,8 +20,8 @@ from wug.cli import _printing as printing
 from wug.cli import _verbosity as verbosity
 from wug.configuration import KEYS, read_config
 from wug.errors import WugError, nearest, suggestion
+from wug.families.commands import FamilyCommands, commands_of
 from wug.files import shortened
-from wug.interfaces import FamilyCommands
 
 
 class SuggestingGroup(click.Group):
@@ -80,7 +80,7 @@ class DeclaredGroup(SuggestingGroup, ABC, Generic[Declaration]):
 
     @property
     def _commands(self) -> dict[str, Declaration]:
-        declared = (self.declared_by(family.commands) for family in registry.families())
+        declared = (self.declared_by(commands_of(family)) for family in registry.families())
         return {command.name: command for commands in declared for command in commands}
 
 

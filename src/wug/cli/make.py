@@ -8,8 +8,7 @@ import click
 
 from wug.cli import _printing as printing
 from wug.cli.main import DeclaredGroup
-from wug.families.commands import MakeCommand
-from wug.interfaces import FamilyCommands
+from wug.families.commands import FamilyCommands, MakeCommand
 
 
 class MakeGroup(DeclaredGroup[MakeCommand]):

@@ -12,8 +12,7 @@ import click
 from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.cli.main import DeclaredGroup
-from wug.families.commands import ScoreCommand
-from wug.interfaces import FamilyCommands
+from wug.families.commands import FamilyCommands, ScoreCommand
 
 
 class ScoreGroup(DeclaredGroup[ScoreCommand]):

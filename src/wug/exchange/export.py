@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -17,8 +18,8 @@ from wug import registry
 from wug.errors import InputError
 from wug.files import write_pieces, writing
 from wug.formatting import plural
-from wug.identity import ModelId
-from wug.interfaces import RunFormat, implemented
+from wug.identity import ModelId, ModelName
+from wug.interfaces import implemented
 from wug.outcomes import Estimate, IntervalMethod, Outcome, Result
 from wug.results.records import Run
 from wug.samples import Sample, may_publish, samples
@@ -78,19 +79,12 @@ class ExportedRun(NamedTuple):
         return ModelName(model, parts[0] if on_hub else "local", (parts or ["model"])[-1], revision)
 
 
-class ModelName(NamedTuple):
-    """A model as the Hugging Face Hub would name it."""
+@dataclass(frozen=True)
+class RunFormat:
+    """A format of other programs that runs are written in: a module in `exchange/writers/`."""
 
-    id: ModelId
-    developer: str
-    name: str
-    revision: str
-    """The checkpoint; empty for the only one."""
-
-    @property
-    def path(self) -> str:
-        """Developer and name."""
-        return f"{self.developer}/{self.name}"
+    write: Callable[[Sequence[ExportedRun], Path | None, ExportOptions], Iterable[str]]
+    """Writes runs; yields lines for the user."""
 
 
 def formats() -> list[str]:

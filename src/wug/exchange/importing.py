@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from wug.exchange.imported import ImportedRun, renamed
 from wug.exchange.json_files import read_object
 from wug.files import HEAD_BYTES, content_sha256, head, read_bytes
 from wug.identity import IMPORTED
-from wug.interfaces import ResultReader, implemented
+from wug.interfaces import implemented
 from wug.outcomes import Result, Signature
 from wug.results.learning_curves import step_of
 from wug.results.outcomes import OutcomeCollector
@@ -29,6 +29,14 @@ MAX_FILES = 20_000
 SUFFIXES = (".json", ".jsonl", ".gz", ".eval")
 """Of files that results are usually in: an empty or damaged one in a folder is an error."""
 NOT_SIGNED = Signature()
+
+
+@dataclass(frozen=True)
+class ResultReader:
+    """A format of results of other programs: a module in `exchange/readers/`, or `imports` of a family."""
+
+    recognises: Callable[[Path, str], bool]
+    read: Callable[[Sequence[Path]], Iterable[ImportedRun]]
 
 
 class StoredImport(NamedTuple):
@@ -52,8 +60,10 @@ class _Prepared(NamedTuple):
 
 def readers() -> dict[str, ResultReader]:
     """The readers by the name of their format."""
-    formats = {name.replace("_", "-"): implemented(ResultReader, module) for name, module in registry.modules(READERS)}
-    return formats | {family.name: reader for family in registry.families() if (reader := family.imports) is not None}
+    formats = ((name.replace("_", "-"), module) for name, module in registry.modules(READERS))
+    benchmarks = ((family.name, family.submodule("imports")) for family in registry.families())
+    modules = [*formats, *benchmarks]
+    return {name: implemented(ResultReader, module) for name, module in modules if module is not None}
 
 
 def import_files(

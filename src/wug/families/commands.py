@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import click
 
+from wug.interfaces import Family, implemented
+
 if TYPE_CHECKING:
     from wug.families.suite import ScoredAnswers
     from wug.interfaces import Suite
@@ -168,3 +170,16 @@ def each_scored(paths: Sequence[Path], score: Callable[[Path], ScoredAnswers]) -
     for path in paths:
         suite, rows = score(path)
         yield suite, model_id(path.name, path), rows
+
+
+@dataclass(frozen=True)
+class FamilyCommands:
+    """Commands of `wug make` and `wug score`, in the module `commands` of a family."""
+
+    MAKE: Sequence[MakeCommand] = ()
+    SCORE: Sequence[ScoreCommand] = ()
+
+
+def commands_of(family: Family) -> FamilyCommands:
+    """The commands in the module `commands` of a family, or in its package."""
+    return implemented(FamilyCommands, family.submodule("commands") or family.module)

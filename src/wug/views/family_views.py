@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from wug import registry
 from wug.identity import ModelId
-from wug.interfaces import FamilyView
+from wug.interfaces import implemented
 from wug.outcomes import Result
 from wug.rows import OutcomeRow, Rows
 from wug.views import grouped as grouped
@@ -22,12 +22,35 @@ from wug.views.parts import (
     ItemSample,
     ItemsView,
     ItemView,
+    LinesPart,
     OptionPage,
     ViewPart,
 )
 
 Row = TypeVar("Row")
 Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class FamilyView:
+    """What there is to see of results, in the module `view` of a family."""
+
+    parts: Callable[[Result, Rows], Iterable[ViewPart]]
+    """The parts of a result's page, in reading order."""
+    items: Callable[[Result, Rows], ItemsView]
+    """How its items are shown."""
+    question: Callable[[Result], str] | None = None
+    """The question that the test asks; by default, that of the family's docstring."""
+    example: Callable[[Result, Rows], LinesPart | None] | None = None
+    """An example at the top of the page; by default, the first item."""
+    verdict: Callable[[Result], str] | None = None
+    """The verdict at the top of the page; by default, from the chance level."""
+    across: Callable[[Sequence[Result]], Iterable[Figure]] | None = None
+    """Figures of several models' results."""
+    word_probabilities: Callable[[Result], Iterable[str]] | None = None
+    """Lines of `wug run --print-word-probs`."""
+    OPTION_PAGES: Sequence[OptionPage] = ()
+    """Pages of the site that compare results which differ in one option of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +142,8 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
 @functools.cache
 def view_of(kind: str) -> FamilyView:
     """The view of a family; `grouped` has what its module `view` leaves out."""
-    return registry.family_of(kind).view(grouped)
+    family = registry.family_of(kind)
+    return implemented(FamilyView, family.submodule("view") or family.module, grouped)
 
 
 def spread_sample(rows: Iterable[Row], limit: int, group: Callable[[Row], str]) -> dict[str, list[Row]]:

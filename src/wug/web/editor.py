@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from wug import registry
 from wug.errors import InputError
@@ -186,7 +186,8 @@ class DraftStore:
 @functools.cache
 def suite_editors() -> dict[str, SuiteEditor]:
     """The editors by family."""
-    return {family.name: editor for family in registry.families() if (editor := family.editor) is not None}
+    modules = ((family.name, family.submodule("editor")) for family in registry.families())
+    return {name: cast(SuiteEditor, editor) for name, editor in modules if editor is not None}
 
 
 def default_family() -> str:

@@ -16,7 +16,6 @@ from wug import __version__, registry
 from wug.exchange.export import (
     ExportedRun,
     ExportOptions,
-    ModelName,
     portable,
     refuse_non_finite,
     require_folder,
@@ -27,7 +26,7 @@ from wug.exchange.export import (
 )
 from wug.exchange.json_files import Json
 from wug.files import write_text
-from wug.identity import OVERALL
+from wug.identity import OVERALL, ModelName
 from wug.outcomes import DATASET_KEY, Estimate, Metric, Outcome, Result
 from wug.samples import Sample
 

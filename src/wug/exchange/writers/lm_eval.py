@@ -12,7 +12,6 @@ from wug import __version__
 from wug.exchange.export import (
     ExportedRun,
     ExportOptions,
-    ModelName,
     portable,
     refuse_non_finite,
     require_folder,
@@ -23,7 +22,7 @@ from wug.exchange.export import (
 )
 from wug.exchange.json_files import Json
 from wug.files import write_text
-from wug.identity import OVERALL, Group
+from wug.identity import OVERALL, Group, ModelName
 from wug.outcomes import DATASET_KEY, Estimate, Outcome, Result
 from wug.samples import Sample
 

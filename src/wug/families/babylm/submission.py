@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from wug import registry
 from wug.errors import InputError
-from wug.exchange.export import ModelName
 from wug.exchange.json_files import mapping, read_object
 from wug.families.babylm.ages import age_correlation, word_ages, words_seen
 from wug.families.babylm.reading import EYE_TRACKING, SELF_PACED
@@ -19,7 +18,7 @@ from wug.families.babylm.suite import ACCURACY, MACRO, SPEARMAN
 from wug.families.babylm.tasks import TASKS, size_warnings
 from wug.files import write_text
 from wug.formatting import plural
-from wug.identity import OVERALL, Group
+from wug.identity import OVERALL, Group, ModelName
 from wug.outcomes import Outcome, Result
 from wug.samples import Sample, choice_sample, text_sample
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wug import registry
 from wug.families.babylm.suite import ACCURACY, MACRO
 from wug.formatting import format_estimate
 from wug.outcomes import Result
 from wug.rows import Rows
 from wug.views import grouped
+from wug.views.family_views import view_of
 from wug.views.parts import EstimatesPart, ItemsView, ViewPart
 
 
@@ -34,5 +34,5 @@ def parts(result: Result, rows: Rows) -> Iterator[ViewPart]:
 
 def items(result: Result, rows: Rows) -> ItemsView:
     """Every item: completions as choices."""
-    view = registry.family("choices").view(grouped) if ACCURACY in rows.metrics() else grouped
+    view = view_of("choices") if ACCURACY in rows.metrics() else grouped
     return view.items(result, rows)
