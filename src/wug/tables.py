@@ -237,14 +237,14 @@ class Table:
         """
         target = user_path(path)
         suffix, suffixes = target.suffix.lower(), format_suffixes()
-        form = format or suffixes.get(suffix, suffix.removeprefix("."))
-        if suffixes.get(suffix, form) != form:
-            raise InputError(f"its suffix means {suffixes[suffix]}, not {form}: change one of them", file=target)
-        if form not in format_names():
+        name = format or suffixes.get(suffix, suffix.removeprefix("."))
+        if suffixes.get(suffix, name) != name:
+            raise InputError(f"its suffix means {suffixes[suffix]}, not {name}: change one of them", file=target)
+        if name not in format_names():
             *others, last = suffixes
             known = f"{', '.join(others)} or {last}"
-            raise InputError(f"unknown format {form!r}. Name the file {known}, or give the format", file=target)
-        write_table(self, target, form, raw=raw)
+            raise InputError(f"unknown format {name!r}. Name the file {known}, or give the format", file=target)
+        write_table(self, target, name, raw=raw)
 
     def text(self, format: str, *, raw: bool = False) -> str:
         """The whole table as text in a format such as csv, json or md; `raw` as in `write`."""

@@ -150,9 +150,9 @@ def test_a_new_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_formats_of_the_command_line_are_those_in_the_folder() -> None:
-    for option in (common.FORMAT, *(one for one in surprisal.params if one.name == "form")):
+    for option in (common.FORMAT, *(one for one in surprisal.params if one.name == "format")):
         assert isinstance(option.type, click.Choice)
         assert list(option.type.choices) == format_names()
-    (exported,) = (one for one in export.params if one.name == "form")
+    (exported,) = (one for one in export.params if one.name == "format")
     assert isinstance(exported, click.Option)
     assert ", ".join(format_names()) in (exported.help or "")

@@ -79,7 +79,7 @@ FORMATS = FormatChoice(format_names())
 
 
 def _format(about: str) -> click.Option:
-    return option("--format form", about, type=FORMATS, default="table", envvar="WUG_FORMAT")
+    return option("--format", about, type=FORMATS, default="table", envvar="WUG_FORMAT")
 
 
 FORMAT = _format("Format of the results. For SyntaxGym suites, tsv is SyntaxGym's own table, one row per judgement.")
@@ -118,7 +118,7 @@ class ResultOptions:
     effects: bool = False
     save: bool = True
     store_path: Path | None = None
-    form: str = "table"
+    format: str = "table"
 
     @classmethod
     def take(cls, values: dict[str, Any]) -> ResultOptions:
@@ -168,14 +168,14 @@ def with_options(*options: click.Parameter) -> Callable[[click.Command], click.C
     return decorate
 
 
-def resolve_format(form: str | None, output: Path | None, formats_by_suffix: Mapping[str, str]) -> str | None:
+def resolve_format(format: str | None, output: Path | None, formats_by_suffix: Mapping[str, str]) -> str | None:
     """The format that is given, or that of the file's suffix; an error if they differ."""
-    if output is None or form is None:
-        return form if output is None else format_of(output, formats_by_suffix)
+    if output is None or format is None:
+        return format if output is None else format_of(output, formats_by_suffix)
     suffix_format = formats_by_suffix.get(output.suffix.lower())
-    if suffix_format is not None and suffix_format != form:
-        raise InputError(f"its suffix means {suffix_format}, not {form}: change one of them", file=output)
-    return form
+    if suffix_format is not None and suffix_format != format:
+        raise InputError(f"its suffix means {suffix_format}, not {format}: change one of them", file=output)
+    return format
 
 
 def open_store(store_path: Path | None) -> Store:
@@ -225,14 +225,14 @@ def deliver(results: Sequence[Result], options: ResultOptions, hint: str | None 
         results = [headline(result) for result in results]
     elif options.by:
         results = break_down(results, options.by)
-    if options.form == "table":
+    if options.format == "table":
         from wug.views.terminal import show
 
         show(results, printing.console(width=120), options.by or None)
         if hint:
             say(hint)
     else:
-        deliver_table(estimate_table(results, options.form), options.form, None)
+        deliver_table(estimate_table(results, options.format), options.format, None)
 
 
 def deliver_new(results: Sequence[Result], options: ResultOptions, hint: str | None = None) -> None:
@@ -251,7 +251,7 @@ def deliver_runs(
     runs: Sequence[tuple[str, int | None, Sequence[Result]]], options: ResultOptions, hint: str | None = None
 ) -> None:
     """Print the results of models, given with the numbers of their runs; those of many as models by suites."""
-    is_default_table = options.form == "table" and not options.summary and not options.by
+    is_default_table = options.format == "table" and not options.summary and not options.by
     if not is_default_table or len(runs) <= MAX_RUNS_IN_FULL:
         deliver_new([result for _, _, results in runs for result in results], options, hint)
         return
@@ -271,23 +271,23 @@ def deliver_text(text: str, output: Path | None) -> None:
         say(f"wrote {output}")
 
 
-def deliver_table(table: Tabular, form: str, output: Path | None, *, raw: bool = False) -> None:
+def deliver_table(table: Tabular, format: str, output: Path | None, *, raw: bool = False) -> None:
     """Print a table in a format as it is read, or write it to a file."""
     if output is not None:
-        tables.write_table(table, output, form, raw=raw)
+        tables.write_table(table, output, format, raw=raw)
         say(f"wrote {output}")
         return
-    require_format(form, output)
-    chunks = map(str, registry.table_format(form).write(table, raw=raw))
+    require_format(format, output)
+    chunks = map(str, registry.table_format(format).write(table, raw=raw))
     while text := "".join(islice(chunks, 1000)):
         printing.emit(text, end="")
 
 
-def require_format(form: str, output: Path | None) -> None:
+def require_format(format: str, output: Path | None) -> None:
     """Refuse to print a format that is not text, or to write one whose packages are missing."""
-    if output is None and tables.is_binary(form):
-        raise InputError(f"{form} is not text: name a file with -o")
-    tables.require_format(form)
+    if output is None and tables.is_binary(format):
+        raise InputError(f"{format} is not text: name a file with -o")
+    tables.require_format(format)
 
 
 def write_page(store: Store, runs: Iterable[int], comparison: RunComparison | None, output: Path) -> None:

@@ -74,14 +74,14 @@ def _hint(plan: Plan, report: RunReport) -> str:
     return f"{done} · {common.suggested_command('show', f'sweep:{plan.sweep}')} · {common.suggested_command('view')}"
 
 
-def show_dry_run(plan: Plan, request: RunRequest, form: str) -> int:
+def show_dry_run(plan: Plan, request: RunRequest, format: str) -> int:
     """Print what would be computed; return the exit code."""
     from wug.evaluation.dry_run import dry_run
     from wug.evaluation.service import opened_cache, opened_store
 
     with opened_store(request.store) as store, opened_cache(request.cache) as cache:
         preview = dry_run(plan, store, cache)
-    if form == "json":
+    if format == "json":
         printing.emit(json.dumps(preview.as_data(), ensure_ascii=False, indent=2))
         return 0
     printing.echo(preview.heading)

@@ -37,7 +37,7 @@ class CompareOptions:
     curve: bool
     steps: str | None
     output: Path | None
-    form: str
+    format: str
 
     @property
     def suffix(self) -> str:
@@ -47,12 +47,13 @@ class CompareOptions:
     @property
     def in_terminal(self) -> bool:
         """Whether to print a table for people."""
-        return self.output is None and self.form == "table"
+        return self.output is None and self.format == "table"
 
     @property
     def table_format(self) -> str:
         """The format of --format, or of the file."""
-        return self.form if self.output is None or common.on_command_line("form") else format_suffixes()[self.suffix]
+        chosen = self.output is None or common.on_command_line("format")
+        return self.format if chosen else format_suffixes()[self.suffix]
 
     def deliver(self, table: Callable[[], Tabular], show: Show | None = None, draw: Draw | None = None) -> None:
         """Print or write a table: by `show` in a terminal, by `draw` as a chart."""
@@ -133,7 +134,7 @@ def command(sides: tuple[str, ...], store_path: Path | None, **values: Any) -> N
         raise click.UsageError("--steps is for --curve")
     if options.output is not None:
         formats = {**format_suffixes(), **dict.fromkeys(common.CHARTS, "a chart"), ".html": "html", ".htm": "html"}
-        common.resolve_format(options.form if common.on_command_line("form") else None, options.output, formats)
+        common.resolve_format(options.format if common.on_command_line("format") else None, options.output, formats)
         if options.suffix in PAGES:
             chart_files.require()
         else:

@@ -13,7 +13,7 @@ from wug.tables import RowTable, json_safe
 
 @common.with_options(common.TABLE_FORMAT)
 @click.command("config")
-def command(form: str) -> None:
+def command(format: str) -> None:
     """Show the configuration: each value and where it is set.
 
     wug.toml in the current folder, or in the user's config folder, sets defaults for options. The command line takes
@@ -44,7 +44,7 @@ def command(form: str) -> None:
         (name, defaults[name] if setting.value is None else _text(setting.value), setting.source)
         for name, setting in settings().items()
     ]
-    common.deliver_table(RowTable(("key", "value", "source"), rows), form, None)
+    common.deliver_table(RowTable(("key", "value", "source"), rows), format, None)
 
 
 def _text(value: object) -> str:

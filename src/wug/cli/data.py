@@ -41,7 +41,7 @@ def command() -> None:
 @command.command("list")
 @click.option("--family", help="Only sets of this family; other: sets that wug does not run.")
 @click.option("--language", help="Only sets in this language, such as nl.")
-def list_(family: str | None, language: str | None, form: str) -> None:
+def list_(family: str | None, language: str | None, format: str) -> None:
     """List the sets of the catalogue.
 
     \b
@@ -53,8 +53,8 @@ def list_(family: str | None, language: str | None, form: str) -> None:
     if family is not None and family not in families:
         raise UnknownName("family", family, families)
     rows = [_row(data.find(name)) for name in data.names(family, language)]
-    if form != "table":
-        common.deliver_table(Table.of_rows(rows), form, None)
+    if format != "table":
+        common.deliver_table(Table.of_rows(rows), format, None)
         return
     if not rows:
         common.say("no such set")
@@ -69,7 +69,7 @@ def list_(family: str | None, language: str | None, form: str) -> None:
 @common.with_options(common.TABLE_FORMAT)
 @command.command()
 @click.argument("name")
-def show(name: str, form: str) -> None:
+def show(name: str, format: str) -> None:
     """Describe a set: licence, citation, source, parts; as json, also every file.
 
     \b
@@ -94,10 +94,10 @@ def show(name: str, form: str) -> None:
         or f"not fetched: wug data get {selection.name}{' --accept' if data_set.restriction else ''}",
         "parts": ", ".join(data_set.part_names()) if not selection.part else None,
     }
-    if form != "table":
+    if format != "table":
         files = [asdict(file) for file in selection.files]
         document = asdict(data_set) | {"part": selection.part, "files": files, "path": local_path}
-        common.deliver_table(RowTable(("field", "value"), lines.items(), document=document), form, None)
+        common.deliver_table(RowTable(("field", "value"), lines.items(), document=document), format, None)
         return
     printing.echo(f"{selection.name}: {data_set.title}")
     for label, value in lines.items():

@@ -45,7 +45,7 @@ PIECE_BYTES = 1 << 20
 @click.argument("words", nargs=-1, metavar="[RUN]...")
 @click.option(
     "--to",
-    "form",
+    "format",
     metavar="FORMAT",
     help=f"The format: {', '.join(format_names())}; or, into the folder -o, a format of another program (eee, lm-eval, "
     "hf, model-index) or the submission of a benchmark, such as babylm.  [default: the suffix of -o, or csv]",
@@ -84,7 +84,7 @@ PIECE_BYTES = 1 << 20
 @click.option("--collate", is_flag=True, help="With a submission, also write the file for the leaderboard.")
 def command(
     words: tuple[str, ...],
-    form: str | None,
+    format: str | None,
     what: str | None,
     suites: tuple[str, ...],
     output: Path | None,
@@ -106,9 +106,9 @@ def command(
     wug export 1 --to lm-eval -o results           for other programs: eee, lm-eval, hf, model-index
     """
     selection = _Selection(store_path, words, suites)
-    table_format = None if form is None else format_named(form)
-    if form is not None and table_format is None:
-        _to_program(form, selection, output, options)
+    table_format = None if format is None else format_named(format)
+    if format is not None and table_format is None:
+        _to_program(format, selection, output, options)
         return
     if output is not None and output.is_dir():
         raise InputError("is a folder: name a file", file=output)
@@ -155,17 +155,17 @@ class _Selection:
         return compare(self.store, [[number] for number in self.runs], ComparisonSettings(self._patterns))
 
 
-def _to_program(form: str, selection: _Selection, output: Path | None, options: Mapping[str, Any]) -> None:
+def _to_program(format: str, selection: _Selection, output: Path | None, options: Mapping[str, Any]) -> None:
     """Write runs in a format of another program."""
     from wug.exchange.export import ExportedRun, ExportOptions, formats, write
 
-    if form not in formats():
-        raise UnknownName("format", form, [*format_names(), *formats()])
+    if format not in formats():
+        raise UnknownName("format", format, [*format_names(), *formats()])
     selection.results(outcomes=False)  # refuses unknown suites
     store = selection.store
     runs = [ExportedRun(store.run(run), tuple(selection.matching(store.results(run)))) for run in selection.runs]
     about = ExportOptions(**{name: options[name] for name in ExportOptions._fields})
-    for line in write(form, runs, output, about):
+    for line in write(format, runs, output, about):
         common.say(line)
 
 
@@ -192,7 +192,7 @@ def _to_chart(selection: _Selection, what: str | None, output: Path | None, opti
 
 
 def _to_table(
-    selection: _Selection, what: str | None, form: str | None, output: Path | None, options: Mapping[str, Any]
+    selection: _Selection, what: str | None, format: str | None, output: Path | None, options: Mapping[str, Any]
 ) -> None:
     """Write rows, or a suite as JSON."""
     is_wide, labels = options["wide"], options["labels"]
@@ -201,20 +201,20 @@ def _to_table(
     if (is_wide or labels) and (what not in (None, "estimates") or not is_wide):
         raise click.UsageError("--wide is a table of estimates" if is_wide else "--label is for --wide and --chart")
     if what == "suite":
-        if common.resolve_format(form, output, {".json": "json"}) not in (None, "json"):
-            raise click.UsageError(f"--what suite writes JSON, not {form}: leave --to out")
+        if common.resolve_format(format, output, {".json": "json"}) not in (None, "json"):
+            raise click.UsageError(f"--what suite writes JSON, not {format}: leave --to out")
         common.deliver_text(_evaluated_suite(selection.results()), output)
         return
-    form = common.resolve_format(form, output, format_suffixes()) or ("table" if is_wide else "csv")
-    what = what or ("estimates" if is_wide or form in FOR_PEOPLE else "outcomes")
-    if what == "outcomes" and form in EXPORTED_BY_DUCKDB:
-        if form == "parquet" and output is None:
+    format = common.resolve_format(format, output, format_suffixes()) or ("table" if is_wide else "csv")
+    what = what or ("estimates" if is_wide or format in FOR_PEOPLE else "outcomes")
+    if what == "outcomes" and format in EXPORTED_BY_DUCKDB:
+        if format == "parquet" and output is None:
             raise InputError("parquet is not text: name a file with -o")
-        _write_outcomes(selection.results(), form, output, raw=options["raw"])
+        _write_outcomes(selection.results(), format, output, raw=options["raw"])
         return
-    common.require_format(form, output)
-    table = _wide_table(selection, labels) if is_wide else _table(selection, what, form)
-    common.deliver_table(table, form, output, raw=options["raw"])
+    common.require_format(format, output)
+    table = _wide_table(selection, labels) if is_wide else _table(selection, what, format)
+    common.deliver_table(table, format, output, raw=options["raw"])
 
 
 def _wide_table(selection: _Selection, names: Mapping[str, str]) -> RowTable:
@@ -224,7 +224,7 @@ def _wide_table(selection: _Selection, names: Mapping[str, str]) -> RowTable:
     return wide_table(results, {**config().labels_for(results), **names})
 
 
-def _table(selection: _Selection, what: str, form: str) -> RowTable:
+def _table(selection: _Selection, what: str, format: str) -> RowTable:
     """The rows to export: a comparison, estimates, surprisals by region, or outcomes."""
     from wug.results.export import outcome_table
     from wug.views import comparison, result_tables
@@ -237,15 +237,15 @@ def _table(selection: _Selection, what: str, form: str) -> RowTable:
     if what == "outcomes":
         return outcome_table(results)
     estimates = result_tables.estimate_table(results)
-    return estimates if form in FOR_PEOPLE else replace(estimates, document=None)
+    return estimates if format in FOR_PEOPLE else replace(estimates, document=None)
 
 
-def _write_outcomes(results: Sequence[Result], form: str, output: Path | None, *, raw: bool) -> None:
+def _write_outcomes(results: Sequence[Result], format: str, output: Path | None, *, raw: bool) -> None:
     from wug.results.export import export_outcomes
 
     with tempfile.TemporaryDirectory(prefix="wug-export-") as folder:
         path = Path(folder) / "outcomes"
-        export_outcomes(results, path, form, raw=raw)  # type: ignore[arg-type]
+        export_outcomes(results, path, format, raw=raw)  # type: ignore[arg-type]
         if output is None:
             with path.open(encoding="utf-8", newline="") as file:
                 while text := file.read(PIECE_BYTES):

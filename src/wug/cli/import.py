@@ -28,7 +28,7 @@ def command(
     store_path: Path | None,
     summary: bool,
     by: tuple[str, ...],
-    form: str,
+    format: str,
 ) -> None:
     """Import results of other evaluation programs as runs.
 
@@ -44,16 +44,16 @@ def command(
     from wug.exchange.importing import import_files
     from wug.results.store import Store
 
-    options = common.ResultOptions(summary=summary, by=by, store_path=store_path, form=form)
+    options = common.ResultOptions(summary=summary, by=by, store_path=store_path, format=format)
     store = Store(store_path or common.default_store())
     imports = import_files(
         [user_path(file) for file in files], store, form=source, model=model, sweep=sweep, command=common.command_line()
     )
     for notice in dict.fromkeys(stored_import.notice for stored_import in imports if stored_import.notice):
         printing.tell(notice)
-    if sweep is not None and form == "table" and not summary:
+    if sweep is not None and format == "table" and not summary:
         try:
-            show_sweep(store, f"sweep:{sweep}", form, by=by)
+            show_sweep(store, f"sweep:{sweep}", format, by=by)
         except (InputError, UnknownName) as error:  # the runs are stored
             printing.tell(f"--by: {error}", "warning")
         by_field = common.suggested_command("show", f"sweep:{sweep}", "--by", "FIELD")

@@ -35,7 +35,7 @@ LATEST_RUNS = 5
 @click.argument("what", type=click.Choice(["suites", "models", "runs"]), required=False)
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Show tags and options too, and removed runs.")
-def command(what: str | None, tags: tuple[str, ...], everything: bool, store_path: Path | None, form: str) -> None:
+def command(what: str | None, tags: tuple[str, ...], everything: bool, store_path: Path | None, format: str) -> None:
     """List built-in suites, models, or stored runs.
 
     With no argument, summarise all three.
@@ -53,17 +53,17 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, store_pat
         "models": _builtin_models,
         "runs": lambda: _runs(store_path, everything=everything),
     }
-    if what is None and form != "json":
-        if common.on_command_line("form") and form != "table":
-            raise click.UsageError(f"--format {form} needs one table: wug list suites, models or runs")
-        form = "table"
-    if form != "table":
+    if what is None and format != "json":
+        if common.on_command_line("format") and format != "table":
+            raise click.UsageError(f"--format {format} needs one table: wug list suites, models or runs")
+        format = "table"
+    if format != "table":
         rows = {name: make() for name, make in makers.items() if what in (None, name)}
         if "models" in rows:
             rows["models"] += _kinds()
         table = Table.of_rows(rows[what] if what else ())
         document = rows[what] if what else rows
-        common.deliver_table(RowTable(table.names, table.values(), document=document), form, None)
+        common.deliver_table(RowTable(table.names, table.values(), document=document), format, None)
         return
     if what in (None, "suites"):
         _print_suites(makers["suites"](), everything, tags)

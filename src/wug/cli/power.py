@@ -40,7 +40,7 @@ MAX_CURVES = 8
 @click.option("--difference", type=float, help="Difference to detect between two runs.  [default: the observed one]")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Probability of finding the difference.")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Also write a chart: .svg, .png or .pdf.")
-def command(words: tuple[str, ...], output: Path | None, store_path: Path | None, form: str, **values: Any) -> None:
+def command(words: tuple[str, ...], output: Path | None, store_path: Path | None, format: str, **values: Any) -> None:
     """Compute how many items a suite needs, from stored results.
 
     With one run: the number of items for an interval of a given width. With two: the number of items with which a
@@ -66,7 +66,7 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path | None
             raise InputError(f"write a chart: one of {', '.join(common.CHARTS)}", file=output)
         chart_files.require(output)
     needs = needed_items(store, runs, target)
-    common.deliver_table(_table(needs, target.power), form, None)
+    common.deliver_table(_table(needs, target.power), format, None)
     if output is not None:
         chart_files.save(_chart(needs), output)
         common.say(f"wrote {output}")

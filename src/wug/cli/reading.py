@@ -103,7 +103,7 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
         reading = run_reading(_request(path, columns, options, cache, report))
     _write_files(reading, options)
     hint = common.keep(reading.results, options["store_path"]) if options["save"] else None
-    match options["form"]:
+    match options["format"]:
         case "json":
             printing.emit(_as_json(reading))
         case "table":
@@ -111,8 +111,8 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
                 printing.echo(line)
             if hint:
                 common.say(hint)
-        case form:
-            common.deliver(reading.results, common.ResultOptions(form=form))
+        case format:
+            common.deliver(reading.results, common.ResultOptions(format=format))
 
 
 def _request(

@@ -38,7 +38,7 @@ MINIATURE = "A miniature: it shows the layout of the table, not its numbers."
     "--executor", type=click.Choice(("processes", "ray")), default="processes", help="Run steps here, or on Ray."
 )
 @click.option("--device", envvar="WUG_DEVICE", help="Device to train on: cpu, cuda, cuda:1.")
-@click.option("--format", "form", type=common.FORMATS, help="Table format.  [default: from -o]")
+@click.option("--format", type=common.FORMATS, help="Table format.  [default: from -o]")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Output file: .html for a page, .json, .md, .tex.")
 def command(recipe: str | None, **options: Any) -> None:
     """Recompute a paper's table and compare it with the published one.
@@ -56,18 +56,18 @@ def command(recipe: str | None, **options: Any) -> None:
     from wug.reproduce.plan import Planner, missing_data_message
     from wug.reproduce.work import run_steps
 
-    form, output, small = options["form"], options["output"], options["small"]
+    format, output, small = options["format"], options["output"], options["small"]
     if recipe is None:
         for name in recipes.names():
             printing.echo(f"{name:16} {recipes.read(name).title}")
         return
-    if form == "html" and output is None:
+    if format == "html" and output is None:
         raise click.UsageError("a page is a file: give -o page.html")
-    if form == "table" and output is not None:
+    if format == "table" and output is not None:
         raise click.UsageError("--format table is for the terminal: use another one with -o, or leave it out")
-    form = common.resolve_format(form, output, format_suffixes()) or "table"
-    if form != "html":
-        common.require_format(form, output)
+    format = common.resolve_format(format, output, format_suffixes()) or "table"
+    if format != "html":
+        common.require_format(format, output)
     recipe_data, device = recipes.read(recipe), options["device"]
     folder = options["folder"] or Path("reproduce") / (f"{recipe_data.name}-small" if small else recipe_data.name)
     planner = Planner(recipe_data, folder, small=small, options=("--device", device) if device else ())
@@ -82,7 +82,7 @@ def command(recipe: str | None, **options: Any) -> None:
             failures = run_steps(
                 plan, runner=runner, tell=common.say, fail=lambda step: common.say(f"{step.kind} {step.name}", "failed")
             )
-    _deliver(plan, form, output, remark=MINIATURE if small else "")
+    _deliver(plan, format, output, remark=MINIATURE if small else "")
     if failures:
         for failure in failures:
             if failure.step.kind != "data":
@@ -132,18 +132,18 @@ def _describe(plan: ReproductionPlan) -> None:
         common.say(missing_data_message(plan.absent))
 
 
-def _deliver(plan: ReproductionPlan, form: str, output: Path | None, remark: str) -> None:
+def _deliver(plan: ReproductionPlan, format: str, output: Path | None, remark: str) -> None:
     from wug.reproduce.table import table, table_rows
 
     rows = table_rows(plan)
-    if form == "table":
+    if format == "table":
         _show("\n".join(filter(None, (plan.recipe.title, remark))), rows, plan.recipe.note)
-    elif form == "html":
+    elif format == "html":
         from wug.reproduce.page import as_page
 
         common.deliver_text(as_page(plan, rows, remark).removesuffix("\n"), output)
     else:
-        common.deliver_table(table(rows), form, output)
+        common.deliver_table(table(rows), format, output)
 
 
 def _show(title: str, rows: list[TableRow], note: str) -> None:

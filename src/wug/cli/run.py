@@ -156,7 +156,7 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
     click.get_current_context().call_on_close(gc.unfreeze)
     _describe(request, plan)
     if dry_run:
-        return output.show_dry_run(plan, request, result_options.form)
+        return output.show_dry_run(plan, request, result_options.format)
     if (request.workers or 1) > 1 and request.executor != "ray" and len(plan.tasks) == 1:
         raise click.UsageError("--workers is for several models, or for --executor ray")
     with output.progress(plan) as listen:
@@ -164,7 +164,7 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
     if path is not None:
         _write(report, path, request)
     output.deliver(plan, report, result_options)
-    if values["print_word_probs"] and result_options.form == "table":
+    if values["print_word_probs"] and result_options.format == "table":
         _print_words(report.results)
     return 1 if report.failed else 0
 
@@ -233,9 +233,9 @@ def _print_words(results: Sequence[Result]) -> None:
 
 def _require_writer(path: Path, save: bool) -> None:
     """Refuse a file that results cannot be written to, before any model is loaded."""
-    form = format_of(path, format_suffixes())
-    if form != "html":
-        common.require_format(form, path)
+    format = format_of(path, format_suffixes())
+    if format != "html":
+        common.require_format(format, path)
         return
     chart_files.require()
     if not save:
@@ -246,12 +246,12 @@ def _write(report: RunReport, path: Path, request: RunRequest) -> None:
     from wug.results.store import Store
     from wug.views.result_tables import estimate_table
 
-    form = format_suffixes()[path.suffix.lower()]
-    if form == "html":
+    format = format_suffixes()[path.suffix.lower()]
+    if format == "html":
         assert request.store is not None
         common.write_page(Store(request.store), report.runs.values(), None, path)
     else:
-        common.deliver_table(estimate_table(report.results, form), form, path)
+        common.deliver_table(estimate_table(report.results, format), format, path)
 
 
 def _fetch(names: Sequence[str], accept: bool) -> None:

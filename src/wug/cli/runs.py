@@ -56,7 +56,7 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
 @common.with_options(common.STORE, common.TABLE_FORMAT)
 @command.command("list")
 @click.option("--removed", is_flag=True, help="List removed runs instead.")
-def list_(removed: bool, store_path: Path | None, form: str) -> None:
+def list_(removed: bool, store_path: Path | None, format: str) -> None:
     """List the runs, latest first, with the progress of running ones.
 
     \b
@@ -64,10 +64,10 @@ def list_(removed: bool, store_path: Path | None, form: str) -> None:
     """
     with _store(store_path) as store:
         rows = run_rows(store.reader.runs(removed=removed))
-    if form == "table":
+    if format == "table":
         print_runs(rows, gap=False, max_rows=None)
     else:
-        common.deliver_table(Table.of_rows(rows), form, None)
+        common.deliver_table(Table.of_rows(rows), format, None)
 
 
 command.add_command(show.command, "show")

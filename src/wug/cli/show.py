@@ -48,14 +48,14 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
         raise click.UsageError("--failing lists items: it excludes --summary, --by and --effects")
     if failing and pooled:
         raise click.UsageError("--failing lists items: it excludes --pool")
-    store, form = common.open_store(options.store_path), options.form
+    store, format = common.open_store(options.store_path), options.format
     words = words or ("last",)
     if words[0].startswith("sweep:") and len(words) == 1 and not pooled:
         if failing or options.effects:
             raise click.UsageError("--failing and --effects are of runs: name some runs of the sweep")
         if as_matrix and options.by:
             raise click.UsageError("--matrix has headline values: it excludes --by")
-        show_sweep(store, words[0], form, as_matrix=as_matrix, by=options.by)
+        show_sweep(store, words[0], format, as_matrix=as_matrix, by=options.by)
         return
     runs = list(dict.fromkeys(number for word in words for number in side(store.reader, word)))
     results = [result for number in runs for result in store.results(number)]
@@ -66,14 +66,14 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
         common.deliver(pool(results), options)
     elif not failing:
         common.deliver(results, options)
-    elif form == "table":
+    elif format == "table":
         for line in failing_lines(results):
             printing.echo(line)
     else:
-        common.deliver_table(failing_table(results), form, None)
+        common.deliver_table(failing_table(results), format, None)
 
 
-def show_sweep(store: Store, name: str, form: str, *, as_matrix: bool = False, by: Sequence[str] = ()) -> None:
+def show_sweep(store: Store, name: str, format: str, *, as_matrix: bool = False, by: Sequence[str] = ()) -> None:
     """Print a sweep as learning curves, by a field if one is named; without training steps as models by suites."""
     from wug.results.sweep_curves import sweep_curves, sweep_matrix
     from wug.results.sweeps import counts, find, members, runs_of
@@ -97,11 +97,11 @@ def show_sweep(store: Store, name: str, form: str, *, as_matrix: bool = False, b
     console = printing.console(width=160)
     if by_field:
         curves = replace(by_field[0], curves=tuple(curve for field_curves in by_field for curve in field_curves.curves))
-        if form == "table":
+        if format == "table":
             sweeps.show_curves(curves, console, by_field=bool(by))
         else:
-            common.deliver_table(sweeps.curve_table(curves), form, None)
-    elif form == "table":
+            common.deliver_table(sweeps.curve_table(curves), format, None)
+    elif format == "table":
         sweeps.show_matrix(sweep_matrix(store.reader, sweep), console)
     else:
-        common.deliver_table(sweeps.matrix_table(sweep_matrix(store.reader, sweep)), form, None)
+        common.deliver_table(sweeps.matrix_table(sweep_matrix(store.reader, sweep)), format, None)

@@ -68,7 +68,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
     "Output": (
         option("-o --output", "Output file.  [default: stdout]", type=OUTPUT_FILE),
         option(
-            "--format form",
+            "--format",
             "Output format.  [default: that of the file's suffix; a table on stdout]",
             type=common.FORMATS,
         ),
@@ -78,7 +78,7 @@ GROUPS: Mapping[str, Sequence[click.Option]] = {
 }
 
 
-def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, raw: bool, **options: Any) -> None:
+def surprisal(*, files: tuple[str, ...], output: Path | None, format: str | None, raw: bool, **options: Any) -> None:
     """Print the surprisal of every word of texts, in bits.
 
     The table has one row per word and model, with entropy and rank. FILE is a file with one text per line; a table
@@ -94,8 +94,8 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
     from wug.evaluation.service import opened_cache
     from wug.texts import surprisal as surprisal_table
 
-    form = common.resolve_format(form, output, format_suffixes()) or "table"
-    common.require_format(form, output)
+    format = common.resolve_format(format, output, format_suffixes()) or "table"
+    common.require_format(format, output)
     text, column = options.pop("text"), options.pop("column")
     if column is not None and text != "line":
         raise click.UsageError(f"--text {text} is for plain files: with --column, each row is a text")
@@ -110,7 +110,7 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, form: str | None, 
         handles = common.open_models(models, model_options, device)
         with common.progress(f"reading {len(texts):,} texts") as tell:
             table = surprisal_table(texts, handles, cache=cache, progress=tell, **options)
-    _deliver(table, form, output, raw=raw)
+    _deliver(table, format, output, raw=raw)
     if len(texts) > 1 and text == "line" and column is None:
         common.say(f"{len(texts):,} texts, one per line, each scored on its own (--text paragraph, --text file)")
 
@@ -145,18 +145,18 @@ def _stdin() -> Iterator[Path]:
         yield path
 
 
-def _deliver(table: Table, form: str, output: Path | None, *, raw: bool) -> None:
-    if form != "table":
+def _deliver(table: Table, format: str, output: Path | None, *, raw: bool) -> None:
+    if format != "table":
         if output is None:
-            common.deliver_table(table, form, None, raw=raw)
+            common.deliver_table(table, format, None, raw=raw)
         else:
-            table.write(output, form, raw=raw)
+            table.write(output, format, raw=raw)
             common.say(f"wrote {len(table):,} rows to {output}")
         return
     names = short_names(table["model"])
     columns = {name: table[name] for name in table.names}
     columns["model"] = [names[model] for model in table["model"]]
-    text = Table(columns, table.kinds, labels=table.labels, units=table.units).text(form)
+    text = Table(columns, table.kinds, labels=table.labels, units=table.units).text(format)
     if output is None:
         printing.echo(text, end="")
     else:

@@ -28,16 +28,16 @@ ROWS_AT_A_TIME = 1000
 NUMBER = "-?[0-9.]+(?:[eE][+-]?[0-9]+)?"
 
 
-def export_outcomes(results: Sequence[Result], path: Path, form: ExportFormat, *, raw: bool = False) -> None:
+def export_outcomes(results: Sequence[Result], path: Path, format: ExportFormat, *, raw: bool = False) -> None:
     """Write one row per outcome: suite, model, item, metric, value, a column per group field, details as JSON.
 
     In csv and tsv, text that a spreadsheet would evaluate gets a leading apostrophe, unless `raw`.
     """
     tables = [table_of(result.outcomes) for result in results]  # temporary files live as long as these
-    guard = form in ("csv", "tsv") and not raw
-    _, query = _query([table.locate() for table in tables], guard=guard, as_json=form in ("json", "jsonl"))
+    guard = format in ("csv", "tsv") and not raw
+    _, query = _query([table.locate() for table in tables], guard=guard, as_json=format in ("json", "jsonl"))
     with database_errors(path.parent), connect() as db:
-        db.execute(f"COPY ({query}) TO {literal(str(path))} ({OPTIONS[form]})")
+        db.execute(f"COPY ({query}) TO {literal(str(path))} ({OPTIONS[format]})")
 
 
 def outcome_table(results: Sequence[Result]) -> RowTable:

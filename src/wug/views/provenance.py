@@ -32,8 +32,8 @@ class PublishedScore(NamedTuple):
 def imported_note(result: Result) -> Iterator[ViewPart]:
     """Which program computed an imported result."""
     if source := result.signature.get(IMPORTED):
-        form, program = source.partition("@")[0], result.signature.get("program")
-        yield TextPart(f"Imported from a file in the format {form}: {program} computed it, not wug.")
+        format, program = source.partition("@")[0], result.signature.get("program")
+        yield TextPart(f"Imported from a file in the format {format}: {program} computed it, not wug.")
 
 
 def final_parts(result: Result) -> Iterator[ViewPart]:

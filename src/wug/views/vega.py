@@ -229,8 +229,8 @@ def _vega_lite_version() -> str:
     return "_".join(str(altair().SCHEMA_VERSION).split(".")[:2])
 
 
-def _convert(spec: dict[str, Any], form: str, **options: float) -> Any:
-    return getattr(vl_convert(), f"vegalite_to_{form}")(spec, vl_version=_vega_lite_version(), **options)
+def _convert(spec: dict[str, Any], format: str, **options: float) -> Any:
+    return getattr(vl_convert(), f"vegalite_to_{format}")(spec, vl_version=_vega_lite_version(), **options)
 
 
 def _html(spec: dict[str, Any]) -> bytes:
@@ -378,6 +378,6 @@ def tooltips(*columns: tuple[str, ...]) -> list[Any]:
 
 def value_tooltip(*leading_columns: tuple[str, ...], title: str, share: bool) -> list[Any]:
     """Tooltip with value, interval and n."""
-    form = ".1%" if share else ".4~g"
-    values = (("value:Q", title, form), ("low:Q", "from", form), ("high:Q", "to", form), ("n:Q", "n"))
+    pattern = ".1%" if share else ".4~g"
+    values = (("value:Q", title, pattern), ("low:Q", "from", pattern), ("high:Q", "to", pattern), ("n:Q", "n"))
     return tooltips(*leading_columns, *values)

@@ -49,63 +49,63 @@ _scripts: dict[str, bytes] = {}
 _lock = threading.Lock()
 
 
-def table_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Response:
+def table_response(suffix: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Response:
     """Stream rows in a format: that of a suffix such as csv or tex, or its name."""
-    return tabular_response(form, name, RowTable(columns, ([row.get(column) for column in columns] for row in rows)))
+    return tabular_response(suffix, name, RowTable(columns, ([row.get(column) for column in columns] for row in rows)))
 
 
-def tabular_response(form: str, name: str, table: Tabular) -> Response:
+def tabular_response(suffix: str, name: str, table: Tabular) -> Response:
     """Stream a table in a format."""
-    format = tables.format_named(form)
+    format = tables.format_named(suffix)
     if format is None:
         names = ", ".join(tables.format_names())
-        raise HTTPException(404, f"This table is available as {names}, not as {form!r}.")
+        raise HTTPException(404, f"This table is available as {names}, not as {suffix!r}.")
     pieces = tables.table_chunks(table, format)
     chunks = iter(lambda: b"".join(islice(pieces, CHUNK_ROWS)), b"")
     # The first chunk is made before the response starts, so that an error in it becomes an error page.
     first_chunk = next(chunks, b"")
-    headers = {"content-disposition": content_disposition(name, form)}
+    headers = {"content-disposition": content_disposition(name, suffix)}
     return StreamingResponse(chain([first_chunk], chunks), media_type=tables.media_type(format), headers=headers)
 
 
-def estimates_response(form: str, name: str, results: Sequence[Result]) -> Response:
+def estimates_response(suffix: str, name: str, results: Sequence[Result]) -> Response:
     """The estimates of results, one row each."""
-    return tabular_response(form, name, replace(estimate_table(results), document=None))
+    return tabular_response(suffix, name, replace(estimate_table(results), document=None))
 
 
 def figure_response(
     figure: Figure | None,
-    form: str,
+    suffix: str,
     name: str,
     *,
     about: str = "",
     groups: Mapping[str, str] | None = None,
     is_optional: bool = False,
 ) -> Response:
-    """A figure in the requested form; a missing one is a 404, or an empty response if it is optional.
+    """A figure with the requested suffix; a missing one is a 404, or an empty response if it is optional.
 
     `about` names suites and models in files, unless the figure does; `groups` are those of the items behind its rows.
     """
-    if figure is None and is_optional and form not in IMAGE_TYPES:
-        return JsonResponse({"absent": name}) if form == "vl.json" else table_response(form, name, (), ())
+    if figure is None and is_optional and suffix not in IMAGE_TYPES:
+        return JsonResponse({"absent": name}) if suffix == "vl.json" else table_response(suffix, name, (), ())
     if figure is None:
         raise HTTPException(404, f"There is no chart {name!r} here.")
-    inline = {"content-disposition": content_disposition(name, form, attachment=False)}
-    if form == "vl.json":
+    inline = {"content-disposition": content_disposition(name, suffix, attachment=False)}
+    if suffix == "vl.json":
         spec = vega.page_spec(figure.chart)
         meta = {**spec.get("usermeta", {}), "groups": groups or {}}
         return JsonResponse({**spec, "usermeta": meta, "description": figure.title}, headers=inline)
     titled_figure = replace(figure, about=figure.about or about)
-    if form == VEGA_LITE_FILE:
+    if suffix == VEGA_LITE_FILE:
         headers = {"content-disposition": content_disposition(name, "vl.json")}
         return JsonResponse(vega.spec(chart_files.titled_chart(titled_figure)), headers=headers)
-    if form in IMAGE_TYPES:
-        image = render_image(vega.spec(chart_files.titled_chart(titled_figure)), f".{form}")
-        return Response(image, media_type=IMAGE_TYPES[form], headers=inline)
+    if suffix in IMAGE_TYPES:
+        image = render_image(vega.spec(chart_files.titled_chart(titled_figure)), f".{suffix}")
+        return Response(image, media_type=IMAGE_TYPES[suffix], headers=inline)
     if figure.records:
-        return table_response(form, name, list(figure.records[0]), figure.records)
+        return table_response(suffix, name, list(figure.records[0]), figure.records)
     columns = [column or "of" for column in figure.columns]
-    return table_response(form, name, columns, (dict(zip(columns, row, strict=False)) for row in figure.rows))
+    return table_response(suffix, name, columns, (dict(zip(columns, row, strict=False)) for row in figure.rows))
 
 
 def content_disposition(name: str, suffix: str, *, attachment: bool = True) -> str:

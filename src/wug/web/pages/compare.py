@@ -250,14 +250,14 @@ def _differing_items(request: Request) -> Response:
 
 def _table(request: Request) -> Response:
     comparison = _comparison(request, ComparisonOptions(site_of(request)).sides(request.query_params))
-    return tabular_response(request.path_params["form"], "comparison", table(comparison))
+    return tabular_response(request.path_params["suffix"], "comparison", table(comparison))
 
 
 def _figure(request: Request) -> Response:
-    name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
+    name, suffix = request.path_params["name"], request.path_params.get("suffix", "vl.json")
     sides = ComparisonOptions(site_of(request)).sides(request.query_params)
     candidates = _learning_curves(request, sides) if name.startswith("curve-") else figures(_comparison(request, sides))
-    return figure_response(next((figure for figure in candidates if figure.id == name), None), form, name)
+    return figure_response(next((figure for figure in candidates if figure.id == name), None), suffix, name)
 
 
 def _suite(request: Request) -> Response:
@@ -276,26 +276,26 @@ def _suite(request: Request) -> Response:
 
 def _suite_table(request: Request) -> Response:
     name, rows = _ranking(request)
-    return table_response(request.path_params["form"], name, COLUMNS, (summary_row(row.summary) for row in rows))
+    return table_response(request.path_params["suffix"], name, COLUMNS, (summary_row(row.summary) for row in rows))
 
 
 def _suite_figure(request: Request) -> Response:
     name, rows = _ranking(request)
     figure = _ranking_figure(name, rows) if rows else None
     about = caption([name], short_names(row.summary.model for row in rows).values())
-    return figure_response(figure, request.path_params.get("form", "vl.json"), name, about=about)
+    return figure_response(figure, request.path_params.get("suffix", "vl.json"), name, about=about)
 
 
 ROUTES: list[BaseRoute] = [
     Route("/compare", _page),
     Route("/compare/items", _differing_items),
     Route("/compare/figure/{name}.vl.json", _figure),
-    Route("/compare/figure/{name}.{form}", _figure),
-    Route("/compare.{form}", _table),
+    Route("/compare/figure/{name}.{suffix}", _figure),
+    Route("/compare.{suffix}", _table),
     Route("/suite", _suite),
-    Route("/suite.{form}", _suite_table),
+    Route("/suite.{suffix}", _suite_table),
     Route("/suite/figure.vl.json", _suite_figure),
-    Route("/suite/figure.{form}", _suite_figure),
+    Route("/suite/figure.{suffix}", _suite_figure),
 ]
 
 

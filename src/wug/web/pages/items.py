@@ -156,13 +156,13 @@ def _named_item(request: Request) -> Response:
     """The page of an item by its name, or its outcomes as a table with `.csv` or `.json` after the name."""
     _, view, query = _parse(request)
     name = request.path_params["name"]
-    stem, _, form = name.rpartition(".")
-    for item, suffix in ((name, ""), (stem, f".{form}")):
+    stem, _, suffix = name.rpartition(".")
+    for item, ending in ((name, ""), (stem, f".{suffix}")):
         if judgements := view.rows.of_item(item) if item else ():
             row = next(
                 (judgement for judgement in judgements if judgement.outcome.metric == query.metric), judgements[0]
             )
-            return RedirectResponse(query.url(f"{view.url}/outcome/{row.position}{suffix}"), status_code=303)
+            return RedirectResponse(query.url(f"{view.url}/outcome/{row.position}{ending}"), status_code=303)
     raise HTTPException(404, f"This result has no item {name!r}.")
 
 
@@ -178,21 +178,21 @@ def _item_as_suite(request: Request) -> Response:
 def _table(request: Request) -> Response:
     site, view, query = _parse(request)
     rows = _rows_at(view, ordered_positions(site, view, query))
-    return table_response(request.path_params["form"], f"{view.file_name}-items", COLUMNS, map(_fields, rows))
+    return table_response(request.path_params["suffix"], f"{view.file_name}-items", COLUMNS, map(_fields, rows))
 
 
 def _item_table(request: Request) -> Response:
     view, row = _row_of(request)
     rows = map(_fields, view.rows.same_item(row))
-    return table_response(request.path_params["form"], f"{view.file_name}-item-{row.outcome.item}", COLUMNS, rows)
+    return table_response(request.path_params["suffix"], f"{view.file_name}-item-{row.outcome.item}", COLUMNS, rows)
 
 
 ROUTES: list[BaseRoute] = [
     Route("/result/{result:number}/items", _list),
-    Route("/result/{result:number}/items.{form}", _table),
+    Route("/result/{result:number}/items.{suffix}", _table),
     Route("/result/{result:number}/item/{name:path}", _named_item),
     Route("/result/{result:number}/outcome/{place:number}", _item_page),
-    Route("/result/{result:number}/outcome/{place:number}.{form}", _item_table),
+    Route("/result/{result:number}/outcome/{place:number}.{suffix}", _item_table),
     Route("/result/{result:number}/outcome/{place:number}/suite.json", _item_as_suite),
 ]
 

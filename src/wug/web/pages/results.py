@@ -82,12 +82,12 @@ def _numbers(request: Request) -> Response:
 
 def _table(request: Request) -> Response:
     _, view = _load(request)
-    return estimates_response(request.path_params["form"], view.file_name, [view.result])
+    return estimates_response(request.path_params["suffix"], view.file_name, [view.result])
 
 
 def _figure(request: Request) -> Response:
     site, view = _load(request)
-    name, form, query = request.path_params["name"], request.path_params.get("form", "vl.json"), request.query_params
+    name, query = request.path_params["name"], request.query_params
     part = _find_part(view, name)
     names: tuple[str, ...] = (view.name,)
     selected_part: ViewPart | None
@@ -105,7 +105,7 @@ def _figure(request: Request) -> Response:
     about = caption([view.result.suite], names, None if query.get("item") else view.result.n)
     return figure_response(
         figure,
-        form,
+        request.path_params.get("suffix", "vl.json"),
         f"{view.file_name}-{name}",
         about=about,
         groups=_groups_of(view.result, figure) if figure else None,
@@ -146,10 +146,10 @@ def _option(request: Request) -> Response:
 
 ROUTES: list[BaseRoute] = [
     Route("/result/{result:number}", _result),
-    Route("/result/{result:number}.{form}", _table),
+    Route("/result/{result:number}.{suffix}", _table),
     Route("/result/{result:number}/numbers", _numbers),
     Route("/result/{result:number}/figure/{name}.vl.json", _figure),
-    Route("/result/{result:number}/figure/{name}.{form}", _figure),
+    Route("/result/{result:number}/figure/{name}.{suffix}", _figure),
     Route("/result/{result:number}/part/{name}", _deferred_part),
     Route("/result/{result:number}/option/{option}", _option),
 ]

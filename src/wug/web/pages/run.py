@@ -84,7 +84,7 @@ def _figure(request: Request) -> Response:
     about = caption(
         [summary.suite for summary in summaries], short_names(summary.model for summary in summaries).values()
     )
-    return figure_response(figure, request.path_params.get("form", "vl.json"), "suites", about=about)
+    return figure_response(figure, request.path_params.get("suffix", "vl.json"), "suites", about=about)
 
 
 def _groups(request: Request) -> Response:
@@ -97,16 +97,16 @@ def _groups(request: Request) -> Response:
 def _table(request: Request) -> Response:
     reader = site_of(request).reader
     results = [reader.result(summary.id)[0] for summary in _summaries(request) if not summary.error]
-    return estimates_response(request.path_params["form"], f"run-{request.path_params['run']}", results)
+    return estimates_response(request.path_params["suffix"], f"run-{request.path_params['run']}", results)
 
 
 ROUTES: list[BaseRoute] = [
     Route("/run/{run:number}", _run),
     Route("/run/{run:number}", form_endpoint(_annotate), methods=["POST"]),
-    Route("/run/{run:number}.{form}", _table),
+    Route("/run/{run:number}.{suffix}", _table),
     Route("/run/{run:number}/groups", _groups),
     Route("/run/{run:number}/figure.vl.json", _figure),
-    Route("/run/{run:number}/figure.{form}", _figure),
+    Route("/run/{run:number}/figure.{suffix}", _figure),
 ]
 
 

@@ -71,13 +71,13 @@ def _runs_table(request: Request) -> Response:
     results = matching_results(site.reader.overview(), query)
     runs = matching_runs(_runs_of_tab(site, site.reader.runs(), query), results, query)
     rows = (_row(run, summary) for run in runs for summary in results.get(run.id, ()))
-    return table_response(request.path_params["form"], "runs", COLUMNS, rows)
+    return table_response(request.path_params["suffix"], "runs", COLUMNS, rows)
 
 
 def _grid_table(request: Request) -> Response:
     selection = select(_grid_source(site_of(request)), RunQuery.parse(request.query_params))
     rows = (_row(run, summary) for run, summary in selection.results())
-    return table_response(request.path_params["form"], "results", COLUMNS, rows)
+    return table_response(request.path_params["suffix"], "results", COLUMNS, rows)
 
 
 def _act(request: Request, form: Form) -> str:
@@ -110,8 +110,8 @@ ROUTES: list[BaseRoute] = [
     Route("/", _home),
     Route("/runs", _list),
     Route("/runs", form_endpoint(_act), methods=["POST"]),
-    Route("/runs.{form}", _runs_table),
-    Route("/results.{form}", _grid_table),
+    Route("/runs.{suffix}", _runs_table),
+    Route("/results.{suffix}", _grid_table),
 ]
 
 

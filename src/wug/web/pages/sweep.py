@@ -146,17 +146,17 @@ def _rename(request: Request, form: Form) -> str:
 
 
 def _figure(request: Request) -> Response:
-    name, form = request.path_params["name"], request.path_params.get("form", "vl.json")
+    name, suffix = request.path_params["name"], request.path_params.get("suffix", "vl.json")
     reader, sweep = site_of(request).reader, _find_sweep(request)
     figures = ChosenLines.of(request, sweep, members(reader, sweep)).figures(reader, sweep)
     figure = next((figure for figure in figures if figure.id == name), None)
-    return figure_response(figure, form, f"sweep-{sweep.id}-{name}", is_optional=True)
+    return figure_response(figure, suffix, f"sweep-{sweep.id}-{name}", is_optional=True)
 
 
 def _table(request: Request) -> Response:
     sweep = _find_sweep(request)
     rows = _table_rows(site_of(request).reader, sweep)
-    return table_response(request.path_params["form"], f"sweep-{sweep.id}", COLUMNS, rows)
+    return table_response(request.path_params["suffix"], f"sweep-{sweep.id}", COLUMNS, rows)
 
 
 ROUTES: list[BaseRoute] = [
@@ -164,8 +164,8 @@ ROUTES: list[BaseRoute] = [
     Route("/sweeps/{number:number}", _page),
     Route("/sweeps/{number:number}", form_endpoint(_rename), methods=["POST"]),
     Route("/sweeps/{number:number}/figure/{name}.vl.json", _figure),
-    Route("/sweeps/{number:number}/figure/{name}.{form}", _figure),
-    Route("/sweeps/{number:number}.{form}", _table),
+    Route("/sweeps/{number:number}/figure/{name}.{suffix}", _figure),
+    Route("/sweeps/{number:number}.{suffix}", _table),
 ]
 
 
