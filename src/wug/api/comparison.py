@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +12,12 @@ from wug.errors import InputError, UnknownName
 from wug.files import user_path, write_text
 from wug.formatting import plural
 from wug.outcomes import Result
-from wug.results.comparison import ComparisonSettings
-from wug.results.comparison import compare as compare_runs
+from wug.results.comparison import ComparisonSettings, compare_loaded
 from wug.results.contrasts import Contrast, RunComparison
-from wug.results.store import Store
+from wug.results.outcomes import OutcomeFile
+from wug.results.queries import OutcomeTable, table_of
+from wug.results.records import Run, StoredResult
+from wug.results.shared_items import ResultLoader
 from wug.tables import Table, Tabulated, render_table
 from wug.views import chart_files, vega
 from wug.views import comparison as comparison_text
@@ -120,16 +121,9 @@ def compare(
         raise InputError(f"items={items}: write a whole number, 0 or more")
     settings = ComparisonSettings(_name_list("suites", suites), _name_list("metrics", metrics), all_pairs, pool, items)
     sides = _sides(_flatten(results), by)
-    with tempfile.TemporaryDirectory(prefix="wug-", ignore_cleanup_errors=True) as folder:
-        store = Store(Path(folder) / "compared")
-        try:
-            numbers = [
-                [_store(store, model, model_results) for model, model_results in side.items()]
-                for side in sides.values()
-            ]
-            return Comparison(compare_runs(store, numbers, settings))
-        finally:
-            store.close()
+    runs = _LoadedRuns()
+    numbers = [[runs.add(model, of_model) for model, of_model in side.items()] for side in sides.values()]
+    return Comparison(compare_loaded(ResultLoader(runs), numbers, settings))
 
 
 @public
@@ -232,8 +226,33 @@ def _differing_field(earlier_results: Sequence[Result], result: Result) -> str |
     return None
 
 
-def _store(store: Store, model: str, results: Sequence[Result]) -> int:
-    with store.writing(f"{len(store.runs())}", model, "wug.compare") as (number, _):
-        for result in results:
-            store.add(number, result)
-    return number
+class _LoadedRuns:
+    """Results that are compared as the results of runs, which are numbered from 1."""
+
+    def __init__(self) -> None:
+        self._runs: dict[int, Run] = {}
+        self._results: dict[int, list[StoredResult]] = {}
+        self._tables: list[OutcomeTable] = []
+
+    def add(self, model: str, results: Sequence[Result]) -> int:
+        """Add a run with the results of a model; returns its number."""
+        number, first = len(self._runs) + 1, len(self._tables)
+        self._runs[number] = Run(number, "complete", model, "wug.compare", "", None, len(results))
+        self._results[number] = [StoredResult(first + n, number, result) for n, result in enumerate(results)]
+        self._tables += (table_of(result.outcomes) for result in results)
+        return number
+
+    def runs(self) -> list[Run]:
+        return list(self._runs.values())
+
+    def run(self, number: int) -> Run:
+        return self._runs[number]
+
+    def stored_by_run(self, runs: Sequence[int]) -> dict[int, list[StoredResult]]:
+        return {number: self._results[number] for number in runs}
+
+    def rows(self, result: int, *, keep: bool = False) -> OutcomeTable:
+        return self._tables[result]
+
+    def outcome_file(self, result: int) -> OutcomeFile:
+        return self._tables[result].locate()

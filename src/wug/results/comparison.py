@@ -18,8 +18,7 @@ from wug.arrays import Floats
 from wug.formatting import plural
 from wug.outcomes import Better, Outcome
 from wug.results.contrasts import Contrast, Disagreement, RunComparison, Side, Spread
-from wug.results.pairing import Clusters, MetricColumn, Paired, cluster, judge, pair, pooled
-from wug.results.reader import RunReader
+from wug.results.pairing import Clusters, ComparedRuns, MetricColumn, Paired, cluster, judge, pair, pooled
 from wug.results.records import Run
 from wug.results.shared_items import ResultLoader, SharedSuite, choose_metrics, find_shared_suites, no_shared_outcomes
 from wug.results.store import Store
@@ -58,25 +57,28 @@ class ComparisonSettings:
     """Places of sides whose runs are not replicates: the newest result of any of them on each suite is compared."""
 
 
-def compare(
-    store: Store,
-    sides: Sequence[Sequence[int]],
-    choice: ComparisonSettings | None = None,
-    steps: Sequence[Sequence[float]] | None = None,
-    loader: ResultLoader | None = None,
-) -> RunComparison:
-    """Compare each side with the first, or all pairs; a side is given by the numbers of its runs.
+def compare(store: Store, sides: Sequence[Sequence[int]], choice: ComparisonSettings | None = None) -> RunComparison:
+    """Compare runs of a store: each side with the first, or all pairs; a side is given by the numbers of its runs.
 
-    The sides of a single run are its results of the same suite, such as those of several methods. With the training
-    steps of each side's runs, every step has the same weight, whatever its number of runs. A `loader` that several
-    comparisons share reads each run once.
+    The sides of a single run are its results of the same suite, such as those of several methods.
     """
-    choice = choice or ComparisonSettings()
-    loader = loader or ResultLoader(store.reader)
+    return compare_loaded(ResultLoader(store.reader), sides, choice or ComparisonSettings())
+
+
+def compare_loaded(
+    loader: ResultLoader,
+    sides: Sequence[Sequence[int]],
+    choice: ComparisonSettings,
+    steps: Sequence[Sequence[float]] | None = None,
+) -> RunComparison:
+    """Compare runs that `loader` reads, as `compare` does; a loader that several comparisons share reads each run once.
+
+    With the training steps of each side's runs, every step has the same weight, whatever its number of runs.
+    """
     labels = [side_label(side_number) for side_number in range(len(sides))]
     shared = find_shared_suites(loader, sides, choice.suites, labels, choice.newest)
     side_pairs = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
-    builder = _ContrastBuilder(store.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
+    builder = _ContrastBuilder(loader.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
     paired: dict[tuple[int, int], list[_PairedMetric]] = {side_pair: [] for side_pair in side_pairs}
     loader.columns.load(stored for suite in shared.suites for side in suite.results.values() for stored in side)
     for suite in shared.suites:
@@ -96,7 +98,7 @@ def compare(
         for contrast in unpaired_contrasts(suite, builder.sides, side_pair, choice.metrics)
     ]
     if not found:
-        raise no_shared_outcomes(store.reader, shared.suites, choice.metrics)
+        raise no_shared_outcomes(loader.reader, shared.suites, choice.metrics)
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
     return RunComparison(builder.sides, contrasts, choice.seed, shared.warnings)
@@ -122,7 +124,7 @@ class _PairedMetric:
 class _ContrastBuilder:
     """What all contrasts share."""
 
-    reader: RunReader
+    reader: ComparedRuns
     sides: tuple[Side, ...]
     choice: ComparisonSettings
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from wug.arrays import Floats, Integers
 from wug.outcomes import Metric, Result
 from wug.results.outcomes import OutcomeFile
 from wug.results.pairing_arrays import PairingArrays
-from wug.results.reader import RunReader
-from wug.results.records import StoredResult
+from wug.results.queries import OutcomeTable
+from wug.results.records import Run, StoredResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,10 +96,29 @@ class Verdict(NamedTuple):
     tested: paired.SignificanceTest
 
 
+class ComparedRuns(Protocol):
+    """What a comparison reads: runs of a store (`RunReader`), or results in memory."""
+
+    def runs(self) -> Sequence[Run]:
+        """All runs."""
+
+    def run(self, number: int) -> Run:
+        """A run; an error if there is none with this number."""
+
+    def stored_by_run(self, runs: Sequence[int]) -> Mapping[int, list[StoredResult]]:
+        """The results of runs, by run."""
+
+    def rows(self, result: int, *, keep: bool = False) -> OutcomeTable:
+        """The outcomes of a result; with `keep`, they may stay in memory."""
+
+    def outcome_file(self, result: int) -> OutcomeFile:
+        """The file with the outcomes of a result."""
+
+
 class ColumnLoader:
     """Reads the columns of results, each file once; runs on the same items share their layout."""
 
-    def __init__(self, reader: RunReader) -> None:
+    def __init__(self, reader: ComparedRuns) -> None:
         self._reader = reader
         self._columns: dict[int, dict[str, MetricColumn]] = {}
         self._layouts: dict[object, _Layout] = {}

@@ -12,8 +12,7 @@ from wug.identity import IMPORTED, ModelId
 from wug.labels import distinguishing_options, label_repeats
 from wug.outcomes import Outcome, Result
 from wug.patterns import matches, require_matches
-from wug.results.pairing import ColumnLoader, MetricColumn
-from wug.results.reader import RunReader
+from wug.results.pairing import ColumnLoader, ComparedRuns, MetricColumn
 from wug.results.records import Run, StoredResult
 
 LISTED = 20
@@ -60,7 +59,7 @@ def version_of(stored: StoredResult) -> SuiteVersion:
 class ResultLoader:
     """Reads runs, their results and the columns of these, each once."""
 
-    def __init__(self, reader: RunReader) -> None:
+    def __init__(self, reader: ComparedRuns) -> None:
         self.reader = reader
         self.columns = ColumnLoader(reader)
         self._runs: dict[int, Run] | None = None
@@ -189,7 +188,7 @@ def choose_metrics(result: Result, columns: Iterable[Mapping[str, MetricColumn]]
     return [name for name, metric in declared.items() if metric and metric.headline] or metrics
 
 
-def no_shared_outcomes(reader: RunReader, suites: Sequence[SharedSuite], patterns: Sequence[str]) -> InputError:
+def no_shared_outcomes(reader: ComparedRuns, suites: Sequence[SharedSuite], patterns: Sequence[str]) -> InputError:
     """The error if suites are shared but no outcome is."""
     outcomes = [metric for suite in suites for metric in reader.rows(suite.first.id).metrics()]
     derived = [metric.name for suite in suites for metric in suite.first.result.metrics if metric.derived]

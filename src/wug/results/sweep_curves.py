@@ -12,7 +12,7 @@ from wug.identity import Group
 from wug.outcomes import Result, Signature
 from wug.patterns import matches
 from wug.results.average import without_seed
-from wug.results.comparison import ComparisonSettings, compare
+from wug.results.comparison import ComparisonSettings, compare_loaded
 from wug.results.contrasts import Contrast
 from wug.results.learning_curves import CurvePoints, Curves, step_in, training_of, wanted_estimates
 from wug.results.reader import RunReader
@@ -155,7 +155,7 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Comparison
     steps = [[step for step in shared for _ in side[step]] for side in sides] if len(shared) > 1 else None
     loader = ResultLoader(store.reader)
     for step, side_pair in [(None, whole), *((step, [side[step] for side in sides]) for step in shared)]:
-        comparison = compare(store, side_pair, replace(choice, items=0), steps if step is None else None, loader)
+        comparison = compare_loaded(loader, side_pair, replace(choice, items=0), steps if step is None else None)
         contrasts += (StepContrast(step, contrast) for contrast in comparison.contrasts)
         warnings |= dict.fromkeys(comparison.warnings)
     corrected = holm([step_contrast.contrast.p for step_contrast in contrasts])
