@@ -21,9 +21,9 @@ def json_lines() -> Iterator[None]:
 
 
 def test_a_level_comes_before_the_text_unless_it_is_info(capsys: pytest.CaptureFixture[str]) -> None:
-    printing.tell("wrote a.csv")
-    printing.tell("--by: no field 'x'", "warning")
-    printing.tell("causal:x: no such model", "failed")
+    printing.print_message("wrote a.csv")
+    printing.print_message("--by: no field 'x'", "warning")
+    printing.print_message("causal:x: no such model", "failed")
     assert capsys.readouterr().err.splitlines() == [
         "wrote a.csv",
         "warning: --by: no field 'x'",
@@ -33,8 +33,8 @@ def test_a_level_comes_before_the_text_unless_it_is_info(capsys: pytest.CaptureF
 
 @pytest.mark.usefixtures("json_lines")
 def test_a_json_line_has_the_level_and_a_failure_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    printing.tell("warning: is the name of a suite", done=1)
-    printing.tell("causal:x: no such model", "failed")
+    printing.print_message("warning: is the name of a suite", done=1)
+    printing.print_message("causal:x: no such model", "failed")
     assert [json.loads(line) for line in capsys.readouterr().err.splitlines()] == [
         {"level": "info", "message": "warning: is the name of a suite", "done": 1},
         {"level": "error", "message": "causal:x: no such model"},

@@ -304,7 +304,7 @@ def test_whoever_ends_it_ends_what_is_under_way(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_steps(planned(tmp_path, (1, 2), "task"), runner=launcher, tell=interrupt, fail=print)
+        run_steps(planned(tmp_path, (1, 2), "task"), runner=launcher, notify=interrupt, fail=print)
     assert launcher.stopped.is_set()
 
 
@@ -314,5 +314,5 @@ def test_steps_that_are_done_are_not_taken_again(tmp_path: Path) -> None:
         step.output.parent.mkdir(parents=True, exist_ok=True)
         step.output.touch()
     told: list[str] = []
-    assert run_steps(plan, runner=LocalRunner(1), tell=told.append, fail=print) == []
+    assert run_steps(plan, runner=LocalRunner(1), notify=told.append, fail=print) == []
     assert told == []

@@ -230,7 +230,7 @@ def deliver(results: Sequence[Result], options: ResultOptions, hint: str | None 
 
         show(results, printing.console(width=120), options.by or None)
         if hint:
-            say(hint)
+            notify(hint)
     else:
         deliver_table(estimate_table(results, options.format), options.format, None)
 
@@ -242,7 +242,7 @@ def deliver_new(results: Sequence[Result], options: ResultOptions, hint: str | N
     try:
         break_down(results, options.by)
     except WugError as error:
-        printing.tell(f"--by: {error}", "warning")
+        printing.print_message(f"--by: {error}", "warning")
         options = replace(options, by=())
     deliver(results, options, hint)
 
@@ -259,28 +259,28 @@ def deliver_runs(
 
     sweeps.show_matrix(sweeps.result_matrix(runs), printing.console(width=160))
     if hint:
-        say(hint)
+        notify(hint)
 
 
 def deliver_text(text: str, output: Path | None) -> None:
     """Print text for other programs, or write it to a file."""
     if output is None:
-        printing.emit(text)
+        printing.print_data(text)
     else:
         write_text(output, text + "\n")
-        say(f"wrote {output}")
+        notify(f"wrote {output}")
 
 
 def deliver_table(table: Tabular, format: str, output: Path | None, *, raw: bool = False) -> None:
     """Print a table in a format as it is read, or write it to a file."""
     if output is not None:
         tables.write_table(table, output, format, raw=raw)
-        say(f"wrote {output}")
+        notify(f"wrote {output}")
         return
     require_format(format, output)
     chunks = map(str, registry.table_format(format).write(table, raw=raw))
     while text := "".join(islice(chunks, 1000)):
-        printing.emit(text, end="")
+        printing.print_data(text, end="")
 
 
 def require_format(format: str, output: Path | None) -> None:
@@ -300,7 +300,7 @@ def write_page(store: Store, runs: Iterable[int], comparison: RunComparison | No
         for result in store.results(number)
     ]
     write_text(output, render(reports, comparison))
-    say(f"wrote {output}")
+    notify(f"wrote {output}")
 
 
 def keep(results: Sequence[Result], store_path: Path | None) -> str:
@@ -347,16 +347,16 @@ def quiet() -> bool:
     return bool(verbosity and verbosity.quiet)
 
 
-def say(text: str, level: printing.Level = "info") -> None:
+def notify(text: str, level: printing.Level = "info") -> None:
     """Print a line on stderr, unless the user gave --quiet."""
     if not quiet():
-        printing.tell(text, level)
+        printing.print_message(text, level)
 
 
 @contextmanager
 def progress(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
     """A function that takes what is done and the total, and draws a bar if stderr is a terminal."""
-    if quiet() or printing.in_json() or not sys.stderr.isatty():
+    if quiet() or printing.is_json_log() or not sys.stderr.isatty():
         yield lambda done, total: None
         return
     with progress_bar(label, in_bytes=in_bytes) as draw:

@@ -22,7 +22,7 @@ ESCAPES = "wug-escapes"
 """How streams treat characters that they cannot encode."""
 
 
-def prepare() -> None:
+def prepare_streams() -> None:
     """Make printing safe: discard output to closed streams, and escape characters that cannot be encoded."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell, as by `>&-`
@@ -33,26 +33,26 @@ def prepare() -> None:
             stream.reconfigure(errors=ESCAPES)
 
 
-def echo(text: str = "", *, end: str = "\n") -> None:
+def print_text(text: str = "", *, end: str = "\n") -> None:
     """Print text for a person on stdout."""
     _write(sys.stdout, escape_controls(text) + end)
 
 
-def emit(text: str, *, end: str = "\n") -> None:
+def print_data(text: str, *, end: str = "\n") -> None:
     """Print text for other programs on stdout: unaltered, unless that is a terminal."""
     _write(sys.stdout, (escape_controls(text) if sys.stdout.isatty() else text) + end)
 
 
-def tell(message: str, level: Level = "info", **fields: object) -> None:
+def print_message(message: str, level: Level = "info", **fields: object) -> None:
     """Print a line on stderr, after its level unless that is `info`; as JSON, with further fields."""
-    if in_json():
+    if is_json_log():
         record = {"level": "error" if level == "failed" else level, "message": message, **fields}
         _write(sys.stderr, json.dumps(record, ensure_ascii=True) + "\n")
     else:
         _write(sys.stderr, escape_controls(message if level == "info" else f"{level}: {message}") + "\n")
 
 
-def in_json() -> bool:
+def is_json_log() -> bool:
     """Whether stderr gets JSON lines (`--log-format json`)."""
     return any(isinstance(handler.formatter, JsonFormatter) for handler in logging.getLogger("wug").handlers)
 

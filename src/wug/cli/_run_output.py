@@ -59,9 +59,11 @@ def deliver(plan: Plan, report: RunReport, options: common.ResultOptions) -> Non
     elif report.results:
         common.deliver_new(report.results, options, _hint(plan, report))
     for failure in report.failures:
-        printing.tell(f"{failure.model}: {failure.message}", "failed")
+        printing.print_message(f"{failure.model}: {failure.message}", "failed")
     if report.failures:
-        printing.tell(f"{len(report.failures)} of {len(plan.tasks)} models failed; the same command tries them again")
+        printing.print_message(
+            f"{len(report.failures)} of {len(plan.tasks)} models failed; the same command tries them again"
+        )
 
 
 def _hint(plan: Plan, report: RunReport) -> str:
@@ -82,13 +84,13 @@ def show_dry_run(plan: Plan, request: RunRequest, format: str) -> int:
     with opened_store(request.store) as store, opened_cache(request.cache) as cache:
         preview = dry_run(plan, store, cache)
     if format == "json":
-        printing.emit(json.dumps(preview.as_data(), ensure_ascii=False, indent=2))
+        printing.print_data(json.dumps(preview.as_data(), ensure_ascii=False, indent=2))
         return 0
-    printing.echo(preview.heading)
+    printing.print_text(preview.heading)
     width = min(MAX_NAME_COLUMNS, max((len(str(planned_model.model)) for planned_model in preview.models), default=0))
     for planned_model in preview.models:
-        printing.echo(f"  {planned_model.model!s:<{width}}  {planned_model.state}")
-    printing.echo(preview.total)
+        printing.print_text(f"  {planned_model.model!s:<{width}}  {planned_model.state}")
+    printing.print_text(preview.total)
     return 0
 
 
@@ -98,7 +100,7 @@ def progress(plan: Plan) -> Iterator[Listener]:
     if common.quiet():
         yield lambda event: None
         return
-    if printing.in_json():
+    if printing.is_json_log():
         yield _ProgressLines()
         return
     if not sys.stderr.isatty():
@@ -120,7 +122,7 @@ def progress(plan: Plan) -> Iterator[Listener]:
 
 def _say_loading(event: RunEvent) -> None:
     if event.stage == "loading" and event.model:
-        common.say(f"loading {event.model}")
+        common.notify(f"loading {event.model}")
 
 
 class _ProgressLines:
@@ -138,7 +140,7 @@ class _ProgressLines:
         done, total = event.requests
         progress = {"model": event.model, "models_done": event.done, "models": event.models}
         requests = {"requests_done": done, "requests": total}
-        printing.tell(line(event, now - self._began), "info", event=event.stage, **progress, **requests)
+        printing.print_message(line(event, now - self._began), "info", event=event.stage, **progress, **requests)
 
 
 def line(event: RunEvent, seconds: float) -> str:

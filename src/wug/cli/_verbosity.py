@@ -33,10 +33,10 @@ class Verbosity:
         for handler in logging.getLogger("wug").handlers if self.log_format == "json" else ():
             handler.setFormatter(printing.JsonFormatter())
 
-    def say(self, text: str, level: printing.Level = "info") -> None:
+    def notify(self, text: str, level: printing.Level = "info") -> None:
         """Print a line on stderr, unless the user gave --quiet."""
         if not self.quiet:
-            printing.tell(text, level)
+            printing.print_message(text, level)
 
 
 def _set_flag(ctx: click.Context, param: click.Parameter, value: bool | str | None) -> None:

@@ -37,16 +37,16 @@ def show(cache: Path | None) -> None:
     """
     path = cache or common.default_cache()
     if not path.exists():
-        printing.emit(f"{path}: empty")
+        printing.print_data(f"{path}: empty")
         return
     from wug.evaluation.cache import Cache
 
     with closing(Cache(path)) as output_cache:
         models = output_cache.models()
-    printing.emit(f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
+    printing.print_data(f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
     for entry in models:
         day = datetime.fromtimestamp(entry.written, UTC).date()
-        printing.emit(f"{entry.bytes / 1e6:>9,.1f} MB  {entry.outputs:>11,} outputs  {day}  {entry.model}")
+        printing.print_data(f"{entry.bytes / 1e6:>9,.1f} MB  {entry.outputs:>11,} outputs  {day}  {entry.model}")
 
 
 @common.with_options(common.CACHE)
@@ -72,4 +72,4 @@ def clear(model: str | None, older_than: float | None, everything: bool, cache: 
         if model is not None and model not in names:
             raise UnknownName("model", model, names)
         count = output_cache.clear(model=model, before=time_limit)
-    common.say(f"{count:,} outputs deleted")
+    common.notify(f"{count:,} outputs deleted")

@@ -38,19 +38,19 @@ def command(files: tuple[str, ...], kind: str | None, suite_options: dict[str, s
         report = check_place(location, kind, suite_options)
         errors += any(problem.level == "error" or strict for problem in report.problems)
         total = f" ({plural(sum(report.counts.values()), 'item')})" if len(report.counts) == 1 else ""
-        printing.echo(f"{location.path}: {_summary(report.problems)}{total}")
+        printing.print_text(f"{location.path}: {_summary(report.problems)}{total}")
         for problem in report.problems:
-            printing.echo("\n".join(f"  {line}" for line in f"{problem.level}: {problem}".split("\n")))
+            printing.print_text("\n".join(f"  {line}" for line in f"{problem.level}: {problem}".split("\n")))
         for file, items in report.counts.items() if not total else ():
-            printing.echo(f"  {file}: {plural(items, 'item')}")
+            printing.print_text(f"  {file}: {plural(items, 'item')}")
         for line in report.meaning:
-            printing.echo(f"  {line}")
+            printing.print_text(f"  {line}")
     for match in matches:
         errors += bool(match.unread and strict)
         for path, reason in match.unread.items():
-            printing.echo(f"{path}: 1 warning\n  warning: not read: {reason}")
+            printing.print_text(f"{path}: 1 warning\n  warning: not read: {reason}")
         for path, reason in match.ignored.items():
-            printing.echo(f"{path}: left out: {reason}")
+            printing.print_text(f"{path}: left out: {reason}")
     return 1 if errors else 0
 
 

@@ -61,7 +61,7 @@ class CompareOptions:
             show(printing.console(width=160))
         elif draw and self.output is not None and self.suffix in PAGES:
             chart_files.save(draw(), self.output)
-            common.say(f"wrote {self.output}")
+            common.notify(f"wrote {self.output}")
         else:
             common.deliver_table(table(), self.table_format, self.output)
 
@@ -168,7 +168,7 @@ def _compare(store: Store, sides: list[list[int]], settings: ComparisonSettings,
         first = comparison.contrasts[0]
         runs = [",".join(map(str, side.runs)) for side in (first.first, first.second)]
         command_text = common.suggested_command("compare", *dict.fromkeys(runs), "--items", 10)
-        common.say(f"the items that differ: {command_text}")
+        common.notify(f"the items that differ: {command_text}")
 
 
 def _protocols(store: Store, runs: list[int], settings: ComparisonSettings, options: CompareOptions) -> None:

@@ -23,4 +23,4 @@ def command(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    printing.emit(kind(cli, {}, "wug", "_WUG_COMPLETE").source())
+    printing.print_data(kind(cli, {}, "wug", "_WUG_COMPLETE").source())

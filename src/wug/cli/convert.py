@@ -37,5 +37,5 @@ def command(source: Path, target: Path, kind: str | None, suite_options: dict[st
         raise InputError(f"there is no folder {str(target.parent)!r}. Make it first, or name another", file=target)
     refuse_existing([target], force=force)
     for notice in family.convert(path, target, suite_options):
-        common.say(f"note: {notice}")
-    common.say(f"wrote {target}")
+        common.notify(f"note: {notice}")
+    common.notify(f"wrote {target}")

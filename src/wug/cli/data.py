@@ -57,7 +57,7 @@ def list_(family: str | None, language: str | None, format: str) -> None:
         common.deliver_table(Table.of_rows(rows), format, None)
         return
     if not rows:
-        common.say("no such set")
+        common.notify("no such set")
         return
     columns = ("set", "family", "languages", "items", "size", "licence", "fetched")
     printed_rows = (
@@ -99,10 +99,10 @@ def show(name: str, format: str) -> None:
         document = asdict(data_set) | {"part": selection.part, "files": files, "path": local_path}
         common.deliver_table(RowTable(("field", "value"), lines.items(), document=document), format, None)
         return
-    printing.echo(f"{selection.name}: {data_set.title}")
+    printing.print_text(f"{selection.name}: {data_set.title}")
     for label, value in lines.items():
         if value:
-            printing.echo(f"  {label:10} {value}")
+            printing.print_text(f"  {label:10} {value}")
 
 
 @command.command()
@@ -123,7 +123,7 @@ def get(names: tuple[str, ...], accept: bool, source: Path | None) -> None:
     downloads = [name for name in names if source is None or not _adopt(name, source)]
     fetch([data.find(name) for name in downloads], accept, source)
     for name in names:
-        printing.echo(str(data.path(name) if name in downloads else data.adopted(name)))
+        printing.print_text(str(data.path(name) if name in downloads else data.adopted(name)))
 
 
 def _adopt(name: str, source: Path) -> bool:
@@ -132,7 +132,7 @@ def _adopt(name: str, source: Path) -> bool:
 
     lines = registry.family_of(data.find(name).set.family).adopt(user_path(source), data.adopted(name))
     for line in lines:
-        common.say(line)
+        common.notify(line)
     return bool(lines)
 
 
@@ -142,7 +142,7 @@ def fetch(selections: Sequence[SetSelection], accept: bool, source: Path | None 
     from wug.data.folder import missing
 
     for selection in selections:
-        common.say(_licence(selection))
+        common.notify(_licence(selection))
     for selection in selections:  # all of them before the first is fetched
         if missing(selection):
             fetching.require_acceptance(selection, accept)
@@ -162,7 +162,7 @@ def path(name: str) -> None:
     from wug import data
 
     for file in data.paths(name):
-        printing.emit(str(file))
+        printing.print_data(str(file))
 
 
 @command.command()
@@ -175,7 +175,7 @@ def cite(names: tuple[str, ...]) -> None:
     """
     from wug import data
 
-    printing.emit("\n\n".join(data.cite(name) for name in names))
+    printing.print_data("\n\n".join(data.cite(name) for name in names))
 
 
 @command.command()
@@ -191,7 +191,7 @@ def croissant(name: str, output: Path | None) -> None:
 
     document, warnings = describe(name)
     for warning in warnings:
-        common.say(warning, "warning")
+        common.notify(warning, "warning")
     common.deliver_text(json.dumps(document, ensure_ascii=False, indent=1), output)
 
 

@@ -54,14 +54,14 @@ def command(output: Path, limit: int | None) -> None:
     recorded_runs = []
     for model, (names, items) in RUNS.items():
         samples = [suite.sample(min(items, limit or items)) for name in names for suite in suites[name]]
-        common.say(f"evaluating {model} on {sum(map(len, samples)):,} items of {', '.join(names)}")
+        common.notify(f"evaluating {model} on {sum(map(len, samples)):,} items of {', '.join(names)}")
         recorded_runs.append(_evaluate(model, samples, output))
     store = Store(output / "store")
     page = output / "report.html"
     runs = [run.number or 0 for run in recorded_runs]
     common.write_page(store, runs, None, page)
     common.deliver([_headline(result) for run in recorded_runs for result in run.results], common.ResultOptions())
-    printing.echo(_next_commands(page, store.path, runs))
+    printing.print_text(_next_commands(page, store.path, runs))
 
 
 def _evaluate(model: str, suites: Sequence[Suite], output: Path) -> RecordedRun:
@@ -76,8 +76,8 @@ def _evaluate(model: str, suites: Sequence[Suite], output: Path) -> RecordedRun:
         cache=output / "answers.db",
         command=common.command_line(),
     )
-    with common.progress(model) as tell:
-        (run,) = execute(request, lambda event: tell(*event.requests)).recorded.values()
+    with common.progress(model) as update:
+        (run,) = execute(request, lambda event: update(*event.requests)).recorded.values()
     return run
 
 

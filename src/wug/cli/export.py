@@ -166,7 +166,7 @@ def _to_program(format: str, selection: _Selection, output: Path | None, options
     runs = [ExportedRun(store.run(run), tuple(selection.matching(store.results(run)))) for run in selection.runs]
     about = ExportOptions(**{name: options[name] for name in ExportOptions._fields})
     for line in write(format, runs, output, about):
-        common.say(line)
+        common.notify(line)
 
 
 def _to_chart(selection: _Selection, what: str | None, output: Path | None, options: Mapping[str, Any]) -> None:
@@ -188,7 +188,7 @@ def _to_chart(selection: _Selection, what: str | None, output: Path | None, opti
         style = replace(style, labels={**config().labels_for(results), **style.labels})
         figure = choose_figure(style.relabelled(results), options["figure"])
         chart_files.save(chart_files.titled_chart(figure, style.title_characters), output, style.apply)
-    common.say(f"wrote {output}")
+    common.notify(f"wrote {output}")
 
 
 def _to_table(
@@ -249,13 +249,13 @@ def _write_outcomes(results: Sequence[Result], format: str, output: Path | None,
         if output is None:
             with path.open(encoding="utf-8", newline="") as file:
                 while text := file.read(PIECE_BYTES):
-                    printing.emit(text, end="")
+                    printing.print_data(text, end="")
             return
         with writing(output):
             output.parent.mkdir(parents=True, exist_ok=True)
         with path.open("rb") as source:
             write_pieces(output, iter(lambda: source.read(PIECE_BYTES), b""))
-    common.say(f"wrote {output}")
+    common.notify(f"wrote {output}")
 
 
 def _surprisals(results: list[Result]) -> RowTable:

@@ -50,14 +50,14 @@ def command(
         [user_path(file) for file in files], store, form=source, model=model, sweep=sweep, command=common.command_line()
     )
     for notice in dict.fromkeys(stored_import.notice for stored_import in imports if stored_import.notice):
-        printing.tell(notice)
+        printing.print_message(notice)
     if sweep is not None and format == "table" and not summary:
         try:
             show_sweep(store, f"sweep:{sweep}", format, by=by)
         except (InputError, UnknownName) as error:  # the runs are stored
-            printing.tell(f"--by: {error}", "warning")
+            printing.print_message(f"--by: {error}", "warning")
         by_field = common.suggested_command("show", f"sweep:{sweep}", "--by", "FIELD")
-        common.say(f"{len(imports)} runs saved · {by_field} · {common.suggested_command('view')}")
+        common.notify(f"{len(imports)} runs saved · {by_field} · {common.suggested_command('view')}")
         return
     hint = common.next_steps({str(stored_import.number): stored_import.number for stored_import in imports})
     common.deliver_runs(

@@ -76,7 +76,7 @@ def command(what: str | None, tags: tuple[str, ...], everything: bool, store_pat
 def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> None:
     if everything:
         print_table(rows)
-        printing.echo()
+        printing.print_text()
         options = "scoring options (-S)"
         families = registry.families()
         print_table([{"family": f.name, "about": f.title, options: _option_descriptions(f.OPTIONS)} for f in families])
@@ -84,44 +84,44 @@ def _print_suites(rows: ListedRows, everything: bool, tags: tuple[str, ...]) -> 
     for family in dict.fromkeys(row["family"] for row in rows):
         family_rows = [row for row in rows if row["family"] == family]
         hint = f"  (wug run wug_{family} runs them all)" if len(family_rows) > 1 and not tags else ""
-        printing.echo(f"{registry.family(family).title}{hint}")
+        printing.print_text(f"{registry.family(family).title}{hint}")
         _print_lines([{name: row[name] for name in ("suite", "items", "about")} for row in family_rows], indent="  ")
     if not tags:
         with_suites = {row["family"] for row in rows}
         for other in (family for family in registry.families() if family.name not in with_suites):
-            printing.echo(f"{other.name}: {other.title}  (no built-in suite)")
-        printing.echo("published sets: wug data list   tags and scoring options: wug list suites --all")
+            printing.print_text(f"{other.name}: {other.title}  (no built-in suite)")
+        printing.print_text("published sets: wug data list   tags and scoring options: wug list suites --all")
 
 
 def _print_models(rows: ListedRows, *, everything: bool, gap: bool) -> None:
     if gap:
-        printing.echo()
+        printing.print_text()
     if everything:
         print_table(rows)
-        printing.echo()
+        printing.print_text()
         print_table(_kinds())
         return
     _print_lines([{"built-in model": row["model"], "about": row["about"]} for row in rows], head=True)
     if gap:
-        printing.echo("kinds of models, such as causal:gpt2: wug list models")
+        printing.print_text("kinds of models, such as causal:gpt2: wug list models")
         return
-    printing.echo()
+    printing.print_text()
     _print_lines([{"kind": row["kind"], "about": row["about"]} for row in _kinds()], head=True)
-    printing.echo("such as --model causal:gpt2; options: wug list models --all")
+    printing.print_text("such as --model causal:gpt2; options: wug list models --all")
 
 
 def print_runs(rows: ListedRows, *, gap: bool, max_rows: int | None) -> None:
     """Print the runs, one per line."""
     if gap:
-        printing.echo()
+        printing.print_text()
     if not rows:
-        common.say("no runs yet: wug run SUITE --model MODEL")
+        common.notify("no runs yet: wug run SUITE --model MODEL")
         return
     columns = ("run", "name", "started", "status", "about", "model", "suites", "command")
     used_columns = [name for name in columns if name not in ("name", "about") or any(row[name] for row in rows)]
     _print_lines([{name: _short_cell(name, row[name]) for name in used_columns} for row in rows[:max_rows]], head=True)
     if max_rows is not None and len(rows) > max_rows:
-        printing.echo(f"{len(rows) - max_rows} more: {common.suggested_command('list', 'runs')}")
+        printing.print_text(f"{len(rows) - max_rows} more: {common.suggested_command('list', 'runs')}")
 
 
 def _short_cell(name: str, value: object) -> object:
@@ -153,7 +153,7 @@ def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> N
     before_last = max(map(cell_len, align_columns([line[:-1] for line in lines], align[:-1])))
     width = max(printing.console(width=LINE_COLUMNS).width - len(indent), before_last + MIN_LAST_CELL_COLUMNS)
     for line in align_columns(lines, align):
-        printing.echo(f"{indent}{cut_to_width(line, width)}")
+        printing.print_text(f"{indent}{cut_to_width(line, width)}")
 
 
 def _suites(tags: Iterable[str]) -> ListedRows:

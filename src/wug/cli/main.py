@@ -149,7 +149,7 @@ def main() -> NoReturn:
     flags = verbosity.Verbosity()
     verbosity.begin_log()
     signal.signal(signal.SIGTERM, _interrupt)
-    printing.prepare()
+    printing.prepare_streams()
     try:
         flags.apply()
         code = cli.main(prog_name="wug", standalone_mode=False, obj=flags)
@@ -210,16 +210,16 @@ def _explain(error: Exception) -> str:
 
 
 def _refuse(error: click.ClickException) -> NoReturn:
-    if printing.in_json():
-        printing.tell(error.format_message(), "error")
+    if printing.is_json_log():
+        printing.print_message(error.format_message(), "error")
     else:
         stream = io.StringIO()
         error.show(stream)
-        printing.tell(stream.getvalue().removesuffix("\n"))
+        printing.print_message(stream.getvalue().removesuffix("\n"))
     sys.exit(error.exit_code)
 
 
 def _end(message: str, code: int, level: printing.Level = "info") -> NoReturn:
     with contextlib.suppress(OSError):  # stderr is closed
-        printing.tell(message, level)
+        printing.print_message(message, level)
     sys.exit(code)

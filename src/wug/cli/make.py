@@ -49,4 +49,4 @@ def command() -> None:
 @command.result_callback()
 def _print(text: str | None) -> None:
     if text:
-        printing.emit(text.removesuffix("\n"))
+        printing.print_data(text.removesuffix("\n"))

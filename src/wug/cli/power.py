@@ -69,7 +69,7 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path | None
     common.deliver_table(_table(needs, target.power), format, None)
     if output is not None:
         chart_files.save(_chart(needs), output)
-        common.say(f"wrote {output}")
+        common.notify(f"wrote {output}")
 
 
 def _table(needs: Sequence[NeededItems], power: float) -> RowTable:

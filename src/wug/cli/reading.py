@@ -105,12 +105,12 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
     hint = common.keep(reading.results, options["store_path"]) if options["save"] else None
     match options["format"]:
         case "json":
-            printing.emit(_as_json(reading))
+            printing.print_data(_as_json(reading))
         case "table":
             for line in _lines(reading):
-                printing.echo(line)
+                printing.print_text(line)
             if hint:
-                common.say(hint)
+                common.notify(hint)
         case format:
             common.deliver(reading.results, common.ResultOptions(format=format))
 
@@ -180,7 +180,7 @@ def _write_files(reading: Reading, options: dict[str, Any]) -> None:
         chart_files.save(reading.plot(), options["plot"])
         paths.append(options["plot"])
     for path in paths:
-        common.say(f"wrote {path}")
+        common.notify(f"wrote {path}")
 
 
 def _as_json(reading: Reading) -> str:

@@ -40,7 +40,7 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> Non
     run_numbers = list(dict.fromkeys(numbers(store.reader, runs or ("last",))))
     common.write_page(store, run_numbers, _comparison(store, run_numbers), output)
     if not vega.can_draw():
-        common.say("charts are shown as tables of numbers: pip install 'wug[report]' to draw them")
+        common.notify("charts are shown as tables of numbers: pip install 'wug[report]' to draw them")
 
 
 def _comparison(store: Store, runs: list[int]) -> RunComparison | None:
@@ -52,5 +52,5 @@ def _comparison(store: Store, runs: list[int]) -> RunComparison | None:
     try:
         return compare(store, [[number] for number in runs], ComparisonSettings(items=DIFFERING_ITEMS))
     except InputError as error:
-        common.say(f"the page has no comparison: {error}")
+        common.notify(f"the page has no comparison: {error}")
         return None

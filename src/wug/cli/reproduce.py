@@ -59,7 +59,7 @@ def command(recipe: str | None, **options: Any) -> None:
     format, output, small = options["format"], options["output"], options["small"]
     if recipe is None:
         for name in recipes.names():
-            printing.echo(f"{name:16} {recipes.read(name).title}")
+            printing.print_text(f"{name:16} {recipes.read(name).title}")
         return
     if format == "html" and output is None:
         raise click.UsageError("a page is a file: give -o page.html")
@@ -80,18 +80,21 @@ def command(recipe: str | None, **options: Any) -> None:
     if not options["so_far"]:
         with _runner(options["executor"], options["jobs"], device) as runner:
             failures = run_steps(
-                plan, runner=runner, tell=common.say, fail=lambda step: common.say(f"{step.kind} {step.name}", "failed")
+                plan,
+                runner=runner,
+                notify=common.notify,
+                fail=lambda step: common.notify(f"{step.kind} {step.name}", "failed"),
             )
     _deliver(plan, format, output, remark=MINIATURE if small else "")
     if failures:
         for failure in failures:
             if failure.step.kind != "data":
-                common.say(f"{failure.step.kind} {failure.step.name}: {failure.reason}", "failed")
+                common.notify(f"{failure.step.kind} {failure.step.name}: {failure.reason}", "failed")
         if plan.absent:
-            common.say(missing_data_message(plan.absent))
+            common.notify(missing_data_message(plan.absent))
         raise SystemExit(1)
     if not options["so_far"]:
-        common.say(f"the runs: wug view --store {plan.store}")
+        common.notify(f"the runs: wug view --store {plan.store}")
 
 
 @contextmanager
@@ -117,8 +120,8 @@ def _describe(plan: ReproductionPlan) -> None:
     for step in plan.steps:
         time = f"about {step.minutes:g} min" if step.minutes else ""
         state = "missing" if step.kind == "data" else "done" if step.done else time
-        printing.echo(f"{step.kind:5} {step.name:44} {state}".rstrip())
-        printing.echo(f"      wug {' '.join(step.command)}")
+        printing.print_text(f"{step.kind:5} {step.name:44} {state}".rstrip())
+        printing.print_text(f"      wug {' '.join(step.command)}")
     open_steps = [step for step in plan.steps if not step.done and step.kind != "data"]
     minutes = sum(step.minutes for step in open_steps)
     trainings = sum(step.kind == "train" for step in open_steps)
@@ -127,9 +130,9 @@ def _describe(plan: ReproductionPlan) -> None:
         f"three in parallel, and {0.1 * trainings:.1f} GB of disk"
     )
     total = len(plan.steps) - len(plan.absent)
-    common.say(f"{len(open_steps)} of {total} steps to run, {training if trainings else 'none of them a training'}")
+    common.notify(f"{len(open_steps)} of {total} steps to run, {training if trainings else 'none of them a training'}")
     if plan.absent:
-        common.say(missing_data_message(plan.absent))
+        common.notify(missing_data_message(plan.absent))
 
 
 def _deliver(plan: ReproductionPlan, format: str, output: Path | None, remark: str) -> None:

@@ -214,12 +214,12 @@ def _request(values: Mapping[str, Any], result_options: common.ResultOptions) ->
 def _describe(request: RunRequest, plan: Plan) -> None:
     for suite in plan.suites:
         if explanation := SuiteAttributes.of(suite).understood:
-            common.say(f"{suite.name}: {explanation}")
+            common.notify(f"{suite.name}: {explanation}")
     source = click.get_current_context().get_parameter_source("models")
     if request.models is not None and source is click.core.ParameterSource.DEFAULT_MAP:
-        common.say(f"using the configured model (wug config): {' '.join(map(str, request.models))}")
+        common.notify(f"using the configured model (wug config): {' '.join(map(str, request.models))}")
     if request.models is None:
-        common.say(f"no --model given: using the built-in {' and '.join(plan.scope)}")
+        common.notify(f"no --model given: using the built-in {' and '.join(plan.scope)}")
 
 
 def _print_words(results: Sequence[Result]) -> None:
@@ -228,7 +228,7 @@ def _print_words(results: Sequence[Result]) -> None:
     for result in results:
         lines = view_of(result.kind).word_probabilities
         for line in lines(result) if lines else ():
-            printing.echo(line)
+            printing.print_text(line)
 
 
 def _require_writer(path: Path, save: bool) -> None:

@@ -87,7 +87,7 @@ def rename(store: Store, run: str, name: str) -> None:
     stored_run = run_names.find(store.reader, run)
     new_name = run_admin.rename(store, stored_run, name)
     state = "has no name" if new_name is None else f"is called {new_name}"
-    common.say(f"run {stored_run.id} {state} now")
+    common.notify(f"run {stored_run.id} {state} now")
 
 
 @_subcommand("note")
@@ -103,7 +103,7 @@ def note(store: Store, run: str, text: str) -> None:
 
     stored_run = run_names.find(store.reader, run)
     new_note = run_admin.annotate(store, stored_run, text)
-    common.say(f"run {stored_run.id} has {'no' if new_note is None else 'this'} note now")
+    common.notify(f"run {stored_run.id} has {'no' if new_note is None else 'this'} note now")
 
 
 @_subcommand("rm")
@@ -119,7 +119,7 @@ def rm(store: Store, runs: tuple[str, ...], force: bool) -> None:
 
     selected_runs = _select(store, runs)
     run_admin.remove(store, selected_runs, force=force)
-    common.say(f"removed {_names_of_runs(runs, selected_runs)}. To restore: wug runs undo")
+    common.notify(f"removed {_names_of_runs(runs, selected_runs)}. To restore: wug runs undo")
 
 
 @_subcommand("undo")
@@ -134,10 +134,10 @@ def undo(store: Store, runs: tuple[str, ...]) -> None:
 
     selected_runs = _select(store, runs, removed=True) if runs else run_admin.last_removed(store.reader)
     if not selected_runs:
-        common.say("no run was removed")
+        common.notify("no run was removed")
         return
     run_admin.restore(store, selected_runs)
-    common.say(f"restored {_names_of_runs(runs, selected_runs)}")
+    common.notify(f"restored {_names_of_runs(runs, selected_runs)}")
 
 
 @_subcommand("purge")
@@ -150,7 +150,7 @@ def purge(store: Store) -> None:
     from wug.results import run_admin
 
     count = run_admin.purge(store)
-    common.say(f"{plural(count, 'removed run')} deleted for good" if count else "no run was removed")
+    common.notify(f"{plural(count, 'removed run')} deleted for good" if count else "no run was removed")
 
 
 @_subcommand("path")
@@ -164,7 +164,7 @@ def path(store: Store, runs: tuple[str, ...]) -> None:
     results = [result for run in _select(store, runs) for result in store.reader.stored(run.id)]
     files = [store.reader.outcome_file(result.id) for result in results]
     for file in dict.fromkeys(file.path for file in files if file.path is not None):
-        printing.emit(str(file))
+        printing.print_data(str(file))
 
 
 @_subcommand("share")
@@ -183,7 +183,7 @@ def share(store: Store, runs: tuple[str, ...], output: Path) -> None:
     if unfinished_run is not None:
         raise InputError(f"run {unfinished_run.id} is {unfinished_run.status}: only complete runs can be shared")
     write_bundle(store.reader, selected_runs, output)
-    common.say(f"wrote {_numbers_of_runs(selected_runs)} to {output}")
+    common.notify(f"wrote {_numbers_of_runs(selected_runs)} to {output}")
 
 
 @_subcommand("add")
@@ -201,7 +201,7 @@ def add(store: Store, bundle: Path) -> None:
     left_out = (
         f"; {skip_count:,} left out, since the store has {'it' if skip_count == 1 else 'them'}" if skip_count else ""
     )
-    common.say(f"{f'added as {_numbers_of_runs(runs)}' if runs else 'nothing added'}{left_out}")
+    common.notify(f"{f'added as {_numbers_of_runs(runs)}' if runs else 'nothing added'}{left_out}")
 
 
 def about(run: Run) -> Iterator[str]:

@@ -22,4 +22,4 @@ def command(kind: str) -> None:
     schema = registry.family(kind).schema
     if schema is None:
         raise WugError(f"{kind} files are not JSON and have no schema; the docs describe their format")
-    printing.emit(json.dumps(json.loads(schema), indent=2, ensure_ascii=False))
+    printing.print_data(json.dumps(json.loads(schema), indent=2, ensure_ascii=False))

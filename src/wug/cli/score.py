@@ -58,7 +58,7 @@ def _score(
     # A file that is given with and without the option counts once.
     scored_suites = declared.score(paths if more is None else list(dict.fromkeys([*paths, *more])), **values)
     if isinstance(scored_suites, str):
-        printing.echo(scored_suites)
+        printing.print_text(scored_suites)
         return
     results = [
         build_result(suite, model, build_signature(suite.name, suite.checksum, suite.options, model, {}), rows)

@@ -61,14 +61,14 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     results = [result for number in runs for result in store.results(number)]
     for number in runs:
         for line in about(store.reader.run(number)):
-            common.say(line)
+            common.notify(line)
     if pooled:
         common.deliver(pool(results), options)
     elif not failing:
         common.deliver(results, options)
     elif format == "table":
         for line in failing_lines(results):
-            printing.echo(line)
+            printing.print_text(line)
     else:
         common.deliver_table(failing_table(results), format, None)
 
@@ -83,8 +83,8 @@ def show_sweep(store: Store, name: str, format: str, *, as_matrix: bool = False,
     sweep = find(store.reader, name)
     status = counts(members(store.reader, sweep))
     statuses = ", ".join(f"{number} {word}" for word, number in status.items())
-    common.say(f"sweep {sweep.id} · {sweep.name} · {len(sweep.models)} models: {statuses} · {sweep.started}")
-    common.say(sweep.command)
+    common.notify(f"sweep {sweep.id} · {sweep.name} · {len(sweep.models)} models: {statuses} · {sweep.started}")
+    common.notify(sweep.command)
     if ALL_FIELDS in by:
         results = [stored.result for run in runs_of(store.reader, sweep) for stored in store.reader.stored(run.id)]
         by = list(dict.fromkeys(field for result in results for field in fields(result)))

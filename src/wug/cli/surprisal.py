@@ -105,14 +105,14 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, format: str | None
     device = options.pop("device")
     cache_path = common.cache_path(options.pop("cache"), options.pop("no_cache"))
     common.log_paths(None, cache_path)
-    common.say(f"loading {', '.join(models)}")
+    common.notify(f"loading {', '.join(models)}")
     with opened_cache(cache_path) as cache:
         handles = common.open_models(models, model_options, device)
-        with common.progress(f"reading {len(texts):,} texts") as tell:
-            table = surprisal_table(texts, handles, cache=cache, progress=tell, **options)
+        with common.progress(f"reading {len(texts):,} texts") as update:
+            table = surprisal_table(texts, handles, cache=cache, progress=update, **options)
     _deliver(table, format, output, raw=raw)
     if len(texts) > 1 and text == "line" and column is None:
-        common.say(f"{len(texts):,} texts, one per line, each scored on its own (--text paragraph, --text file)")
+        common.notify(f"{len(texts):,} texts, one per line, each scored on its own (--text paragraph, --text file)")
 
 
 command = common.GroupedCommand(surprisal, [FILES], GROUPS)
@@ -151,13 +151,13 @@ def _deliver(table: Table, format: str, output: Path | None, *, raw: bool) -> No
             common.deliver_table(table, format, None, raw=raw)
         else:
             table.write(output, format, raw=raw)
-            common.say(f"wrote {len(table):,} rows to {output}")
+            common.notify(f"wrote {len(table):,} rows to {output}")
         return
     names = short_names(table["model"])
     columns = {name: table[name] for name in table.names}
     columns["model"] = [names[model] for model in table["model"]]
     text = Table(columns, table.kinds, labels=table.labels, units=table.units).text(format)
     if output is None:
-        printing.echo(text, end="")
+        printing.print_text(text, end="")
     else:
         common.deliver_text(text.removesuffix("\n"), output)

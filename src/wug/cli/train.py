@@ -111,31 +111,31 @@ def _train(kind: str, **values: Any) -> None:
         raise click.UsageError(error.message) from None
     if training.store_path is None:
         training = replace(training, store_path=common.default_store())
-    state = run_training(training, TrainingOutput(common.say, _progress, common.command_line()))
+    state = run_training(training, TrainingOutput(common.notify, _progress, common.command_line()))
     if state is None:
         return
     folder, losses = training.output, state.losses[-50:]
-    printing.echo(
+    printing.print_text(
         f"trained {folder}: {state.step:,} steps, loss {sum(losses) / len(losses):.4f}, {state.seconds:,.0f} s"
     )
-    common.say(f"wug run SUITE --model {folder} · the loss curve: {folder / 'training' / 'loss.tsv'}")
+    common.notify(f"wug run SUITE --model {folder} · the loss curve: {folder / 'training' / 'loss.tsv'}")
     if (folder / "best").is_dir():
-        common.say(f"the model with the best test result: {folder / 'best'}")
+        common.notify(f"the model with the best test result: {folder / 'best'}")
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[TrainingProgress], None]]:
     last_time = 0.0
 
-    def say(progress: TrainingProgress) -> None:
+    def print_progress(progress: TrainingProgress) -> None:
         nonlocal last_time
         if time.monotonic() - last_time > common.SECONDS_BETWEEN_LINES or progress.step == progress.steps:
             last_time = time.monotonic()
             time_left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
-            common.say(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)} · {time_left} left")
+            common.notify(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)} · {time_left} left")
 
     if common.quiet() or not sys.stderr.isatty():
-        yield say
+        yield print_progress
         return
     with common.progress_bar("training") as draw:
         yield lambda now: draw(now.step, now.steps, _state(now))

@@ -59,7 +59,7 @@ def command(
     with needs_extra("wug view", "web"):
         from wug.web.server import ServerOptions, serve
     if host not in LOCAL_HOSTS:
-        common.say(
+        common.notify(
             f"warning: others can reach {host}. Anyone with the printed address can see every run and write to the "
             "folders, and pages are sent over the network unencrypted"
         )
@@ -75,5 +75,5 @@ def command(
             open_browser=opens,
             access_token=os.environ.get("WUG_VIEW_TOKEN") or None,
         ),
-        say=click.echo,
+        notify=click.echo,
     )

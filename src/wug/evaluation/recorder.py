@@ -70,7 +70,7 @@ class Recorder:
         results = tuple(stored.result for stored in self.store.reader.stored(run))
         self.report.recorded[task.name] = RecordedRun(run, results)
 
-    def tell(self, task: ModelTask, requests: tuple[int, int] = (0, 0)) -> None:
+    def notify(self, task: ModelTask, requests: tuple[int, int] = (0, 0)) -> None:
         """Notify the listener of the current model and its progress."""
         done, resumed = self.report.done, self.report.resumed
         event = RunEvent("loading", done, len(self.plan.tasks), task.name, requests, resumed)
@@ -81,7 +81,7 @@ class Recorder:
 
         An interrupted run keeps its results in the store, and the same command resumes it.
         """
-        report = ProgressReporter(lambda done, total: self.tell(task, (done, total)))
+        report = ProgressReporter(lambda done, total: self.notify(task, (done, total)))
         model = CachedModel(handle, self.cache, report.computed)
         # Before the run begins, so that a model that cannot be loaded has none in the store.
         tasks = prepare(task.suites, model, self.memo)
@@ -142,7 +142,7 @@ class Recorder:
             message = str(error) if expected else f"{type(error).__name__}: {error}"
             self.report.failures.append(Failure(task.name, message, expected))
         if self.report.done < len(self.plan.tasks):
-            self.tell(task)
+            self.notify(task)
 
     def fail(self, task: ModelTask, message: str) -> None:
         """Record that a model failed elsewhere."""

@@ -128,7 +128,7 @@ def stream_model(task: RemoteTask, suites: Sequence[Suite], known: CacheRows) ->
 
     def work() -> None:
         with closing(_ForwardingCache(messages.put, known)) as cache:
-            messages.put(evaluate_model(task, suites, cache, progress=cache.tell))
+            messages.put(evaluate_model(task, suites, cache, progress=cache.send_outputs))
 
     threading.Thread(target=work, daemon=True).start()
     while not isinstance(message := messages.get(), Finished):
@@ -178,7 +178,7 @@ class _ForwardingCache(Cache):
         super().write(model, name, rows)
         self._new.append((model, name, list(rows)))
 
-    def tell(self, done: int, total: int) -> None:
+    def send_outputs(self, done: int, total: int) -> None:
         """Send new outputs."""
         new, self._new = self._new, []
         for key, name, rows in new:

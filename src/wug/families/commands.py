@@ -142,9 +142,9 @@ class ScoreCommand(NamedTuple):
     """The scoring option with which results are of different models, so that no mean is reported."""
 
 
-def say(message: str) -> None:
+def notify(message: str) -> None:
     """Print a line on stderr, as the command line prints it."""
-    click.get_current_context().find_root().obj.say(message)
+    click.get_current_context().find_root().obj.notify(message)
 
 
 def write_made(files: Mapping[str, Sequence[object]], folder: Path, *, force: bool) -> None:
@@ -155,7 +155,7 @@ def write_made(files: Mapping[str, Sequence[object]], folder: Path, *, force: bo
     refuse_existing((folder / name for name in files), force=force)
     write_lines(files, folder)
     counts = ", ".join(f"{name} {len(lines):,}" for name, lines in files.items() if not name.endswith(".tgt"))
-    say(f"wrote {plural(len(files), 'file')} to {folder}: {counts} lines")
+    notify(f"wrote {plural(len(files), 'file')} to {folder}: {counts} lines")
 
 
 def model_id(name: str, *paths: Path) -> str:

@@ -96,12 +96,12 @@ def run_steps(
     plan: ReproductionPlan,
     *,
     runner: LocalRunner | RayRunner,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     fail: Callable[[PlanStep], None],
 ) -> list[FailedStep]:
     """Run all steps that are not done, and return those that failed.
 
-    Steps that need a failed one are skipped. `tell` gets a line for each step that begins, `fail` each that fails.
+    Steps that need a failed one are skipped. `notify` gets a line for each step that begins, `fail` each that fails.
     """
     for step in plan.steps:
         _require_same(plan.folder, step)
@@ -114,7 +114,7 @@ def run_steps(
             while waiting or running:
                 for step in _ready(waiting, running.values(), failures)[: max(0, runner.parallel - len(running))]:
                     del waiting[step.name]
-                    tell(f"{total - len(waiting)} of {total}: {step.kind} {step.name}")
+                    notify(f"{total - len(waiting)} of {total}: {step.kind} {step.name}")
                     running[pool.submit(_run_step, plan.folder, step, runner)] = step
                 if not running:
                     break

@@ -58,8 +58,8 @@ class Progress:
 class ProgressReporter:
     """Reports progress to a callback, and to the store about once per second."""
 
-    def __init__(self, tell: Callable[[int, int], None] | None = None, clock: Callable[[], float] = time.time) -> None:
-        self._tell, self._clock = tell, clock
+    def __init__(self, send: Callable[[int, int], None] | None = None, clock: Callable[[], float] = time.time) -> None:
+        self._send, self._clock = send, clock
         self._store: Store | None = None
         self._run = 0
         self._progress = Progress()
@@ -73,8 +73,8 @@ class ProgressReporter:
     def computed(self, done: int, requests: int) -> None:
         """Report completed and total requests."""
         self._progress = replace(self._progress, done=done, requests=requests)
-        if self._tell is not None:
-            self._tell(done, requests)
+        if self._send is not None:
+            self._send(done, requests)
         if self._clock() - self._progress.updated >= WRITE_INTERVAL_SECONDS:
             self._write()
 

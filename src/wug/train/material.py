@@ -19,19 +19,19 @@ END, UNKNOWN = "<eos>", "<unk>"
 SIZES = ("layers", "embedding_size", "ffn_size", "dropout")
 
 
-def material_of(training: Training, say: Callable[[str], None]) -> TextMaterial | ExampleMaterial:
+def material_of(training: Training, notify: Callable[[str], None]) -> TextMaterial | ExampleMaterial:
     """The data and the model of a training."""
-    return ExampleMaterial(training) if training.kind == "seq2seq" else TextMaterial(training, say)
+    return ExampleMaterial(training) if training.kind == "seq2seq" else TextMaterial(training, notify)
 
 
 class TextMaterial:
     """Texts for a causal or a masked language model, or for a word-level LSTM."""
 
-    def __init__(self, training: Training, say: Callable[[str], None]) -> None:
+    def __init__(self, training: Training, notify: Callable[[str], None]) -> None:
         from wug.train.corpus import corpus_checksum
 
         self._training, self._size = training, training.size
-        self._say = say
+        self._notify = notify
         if training.kind != "lstm":
             self._size.require_pairs()
         checksum = corpus_checksum(training.texts)
@@ -57,7 +57,7 @@ class TextMaterial:
         training, is_causal = self._training, self._training.kind == "causal"
 
         def make_tokenizer() -> Any:
-            self._say(f"training a tokenizer with {training.vocab:,} tokens")
+            self._notify(f"training a tokenizer with {training.vocab:,} tokens")
             return (causal_tokenizer if is_causal else masked_tokenizer)(self._units, training.vocab)
 
         tokenizer = cached_tokenizer(training.output, make_tokenizer)
@@ -79,7 +79,7 @@ class TextMaterial:
         if TrainingFolder(training.output).begun and path.exists():
             names, _ = read_words(path)
         else:
-            self._say(f"choosing {training.vocab:,} words")
+            self._notify(f"choosing {training.vocab:,} words")
             special = (END, UNKNOWN)
             names = frequent_words(self._units, mode, size=training.vocab, lowercase=lowercase, special=special)
             write_words(path, names)
@@ -97,7 +97,7 @@ class TextMaterial:
         """Sentences or paragraphs, read when they are first needed."""
         from wug.train.corpus import read_units
 
-        self._say(f"reading {', '.join(map(str, self._training.texts))}")
+        self._notify(f"reading {', '.join(map(str, self._training.texts))}")
         return read_units(self._training.texts, self._training.unit, self._training.seed)
 
     def _rows(self, make: Callable[[], Ids], bos: int) -> TokenRows:

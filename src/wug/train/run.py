@@ -23,7 +23,7 @@ from wug.train.steps import TrainingTask
 class TrainingOutput:
     """Where a training reports what it does."""
 
-    say: Callable[[str], None]
+    notify: Callable[[str], None]
     """Takes a line of text."""
     progress: Callable[[], AbstractContextManager[Report]]
     """Opens a display of the progress."""
@@ -37,14 +37,14 @@ def run_training(training: Training, output: TrainingOutput) -> TrainingState | 
     Everything that can be checked before the data is read is checked first, since reading may take minutes.
     """
     _require_possible(training)
-    material = material_of(training, output.say)
+    material = material_of(training, output.notify)
     settings = {**material.settings, **training.values(("epochs", "patience", "dtype"))}
     folder = TrainingFolder(training.output)
     unresolved = ("steps", None), ("warmup", None), ("precision", "auto")
     configured = [name for name in CONFIGURED if (name, getattr(training, name)) not in unresolved]
     folder.refuse_other({**settings, **training.values(configured)})
     if folder.finished:
-        output.say(f"{training.output} is already trained: delete it, or use another folder, to train again")
+        output.notify(f"{training.output} is already trained: delete it, or use another folder, to train again")
         return None
     device = _prepared_device(training)
     task = material.task(device)
@@ -52,7 +52,7 @@ def run_training(training: Training, output: TrainingOutput) -> TrainingState | 
     config = training.config(task.steps_per_epoch, device)
     folder.begin(config, settings)
     parameters = sum(p.numel() for p in task.model.parameters())
-    output.say(
+    output.notify(
         f"training {parameters / 1e6:.1f}M parameters for {config.steps:,} steps "
         f"({config.steps / task.steps_per_epoch:.1f} epochs) on {_hardware(training, device)}, {config.precision}"
     )
@@ -150,7 +150,7 @@ def _epoch_test(
                 saved.parent.rmdir()
         headlines = [(result.suite, result.headline.value) for result in run.results if result.headline is not None]
         values = ", ".join(f"{suite} {value:.3f}" for suite, value in headlines) or "no result"
-        output.say(f"epoch {epoch}, step {step:,}: {values} (run {run.number})")
+        output.notify(f"epoch {epoch}, step {step:,}: {values} (run {run.number})")
         return sum(value for _, value in headlines) / len(headlines) if headlines else None
 
     return test

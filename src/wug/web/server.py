@@ -47,7 +47,7 @@ class ServerOptions:
     """None for a random one."""
 
 
-def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
+def serve(options: ServerOptions, notify: Callable[[str], None]) -> None:
     """Serve until the user interrupts."""
     import uvicorn
 
@@ -67,20 +67,20 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     config.load()
     listener = listen(options.host, options.port, strict=options.strict_port)
     url = security.url_with_token(f"http://{_url_host(options.host)}:{listener.getsockname()[1]}/", site)
-    say(f"wug view at {url}\n{options.store}\nThe address is for you alone. Ctrl-C ends it")
+    notify(f"wug view at {url}\n{options.store}\nThe address is for you alone. Ctrl-C ends it")
     timer = threading.Timer(PREFETCH_DELAY_SECONDS, _prefetch_charts, args=(site,))
     timer.daemon = True
     timer.start()
     server = uvicorn.Server(config)
     try:
-        with _browser(url, say) if options.open_browser else nullcontext():
+        with _browser(url, notify) if options.open_browser else nullcontext():
             server.run(sockets=[listener])
     except KeyboardInterrupt:
         pass  # the usual way to stop it
     finally:
         listener.close()
         site.store.close()
-    say("ended")
+    notify("ended")
 
 
 def warm_up(site: Site) -> None:
@@ -132,7 +132,7 @@ def listen(host: str, port: int, *, strict: bool = False) -> socket.socket:
 
 
 @contextmanager
-def _browser(url: str, say: Callable[[str], None]) -> Iterator[None]:
+def _browser(url: str, notify: Callable[[str], None]) -> Iterator[None]:
     """Open the browser at a file that redirects to the URL and that only its owner can read.
 
     All users of a machine can read command lines, so the URL must not be an argument.
@@ -146,7 +146,7 @@ def _browser(url: str, say: Callable[[str], None]) -> Iterator[None]:
                 out.write(_REDIRECT.format(escape(url)))
             threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
         except OSError as error:
-            say(f"The browser is not opened ({error.strerror or error}): open the address yourself")
+            notify(f"The browser is not opened ({error.strerror or error}): open the address yourself")
         yield
     finally:
         if path is not None:

@@ -136,7 +136,7 @@ def _run_all(
             assert isinstance(task.model, ModelSpec)
             remote = RemoteTask(task.model, str(Path.cwd()), recorder.plan.interval)
             work = _Work(remote, tuple(positions[id(suite)] for suite in task.suites))
-            recorder.tell(task)
+            recorder.notify(task)
             with _interrupts_blocked():
                 running[worker.submit(_evaluate, work)] = task, worker
 

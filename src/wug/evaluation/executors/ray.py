@@ -60,7 +60,7 @@ class RayExecutor:
             tasks = recorder.pending(identify=True)
             if len(tasks) < cluster.replicas:
                 for task in tasks:
-                    recorder.tell(task)
+                    recorder.notify(task)
                     with recorder.attempt(task):
                         recorder.evaluate(task, _replicated(cluster, _spec_of(task)))
             else:
@@ -120,7 +120,7 @@ def _run_tasks(cluster: _Cluster, tasks: Sequence[ModelTask], recorder: Recorder
             what = RemoteTask(spec, str(Path.cwd()), recorder.plan.interval)
             known = ray.put(known_rows(recorder.cache, known_model(spec)))
             running[function.remote(what, suites[_identity(task)], known)] = task
-            recorder.tell(task)
+            recorder.notify(task)
         if not running:
             return
         (stream, *_), _ = ray.wait(list(running), num_returns=1, fetch_local=False)
@@ -140,7 +140,7 @@ def _take(recorder: Recorder, task: ModelTask, message: remote.Message) -> None:
         case Outputs(key, model, rows, done, total):
             if recorder.cache is not None:
                 recorder.cache.write(key, model, rows)
-            recorder.tell(task, (done, total))
+            recorder.notify(task, (done, total))
         case Finished(model, results, error, warnings):
             recorder.warn(warnings)
             with recorder.attempt(task):

@@ -25,7 +25,7 @@ class SerialExecutor:
         """Evaluate every model that is not complete."""
         tasks = recorder.pending()
         for position, task in enumerate(tasks):
-            recorder.tell(task)
+            recorder.notify(task)
             _prefetch(tasks[position + 1 :])
             with recorder.attempt(task):
                 evaluate_here(task, recorder)

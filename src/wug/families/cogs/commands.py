@@ -49,7 +49,7 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
     systems = score(gold, paths, **options)
     if per_line is not None:
         scoring.write_per_line(scoring.per_line(systems), per_line)
-        family.say(f"wrote {per_line}")
+        family.notify(f"wrote {per_line}")
     save: bool = click.get_current_context().params["save"]  # results that are not stored need no row per line
     for path, system in zip(paths, systems, strict=True):
         yield system.suite, family.model_id(path.name, path), system.rows(lines=save)

@@ -17,7 +17,7 @@ def _make(*, task: str, language: str, output: Path, seed: int, items: int, lexi
     refuse_existing([output], force=force)
     forms = make.make(task, items, seed, lexicon, language)
     write_text(output, make.as_csv(forms))
-    family.say(f"wrote {output}: {items:,} items, {len(forms):,} forms")
+    family.notify(f"wrote {output}: {items:,} items, {len(forms):,} forms")
 
 
 def score_morphology(

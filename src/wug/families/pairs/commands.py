@@ -52,12 +52,12 @@ def _make(category: str, *, path: Path | None, layout: str, spaced: bool, force:
     words = layout == "word"
     written = templates.word_focused(examples) if words else templates.sentence_focused(examples, spaced)
     for notice in written.notices:
-        family.say(f"note: {notice}")
+        family.notify(f"note: {notice}")
     if path is None:
         return str(written.text)
     write_text(path, written.text)
     pairs, patterns = written.text.count("\n") - 1, len({example.pattern for example in examples})
-    family.say(f"wrote {path}: {pairs:,} pairs from {plural(patterns, 'pattern')}")
+    family.notify(f"wrote {path}: {pairs:,} pairs from {plural(patterns, 'pattern')}")
     return None
 
 

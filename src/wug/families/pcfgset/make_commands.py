@@ -85,7 +85,7 @@ def _make(
         other = counts.statistics(sample.source for sample in make.read_samples(compared))
     if chart is not None:
         _draw(sets if compared is None or other is None else {**sets, f"{compared.name} (compared)": other}, chart)
-        family.say(f"wrote {chart}")
+        family.notify(f"wrote {chart}")
     reports = (f"{name}: {counts.report(counted, other)}" for name, counted in sets.items())
     return "\n\n".join(reports) if statistics else None
 
