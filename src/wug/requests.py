@@ -29,8 +29,8 @@ class TextPosition:
 
 
 @dataclass(frozen=True, slots=True)
-class TextReading:
-    """How a running text is read, and which columns are computed in addition to log-probabilities.
+class TextScoring:
+    """How a text is scored: which columns in addition to log-probabilities, and the windows of a long text.
 
     A backend that cannot compute a column leaves it out.
     """
@@ -114,7 +114,7 @@ class Request:
     """Only the log-probabilities of these characters are needed; a masked model masks just them."""
     position: TextPosition | None = field(default=None, compare=False)
     """Its position in a running text; ignored, and not part of equality, unless the model carries a state."""
-    reading: TextReading | None = None
+    scoring: TextScoring | None = None
     """Further columns and windows; without it, a text longer than the model's context is refused."""
     source: str | None = None
     """The source for an encoder–decoder that scores outputs (`score=source`); None for that of its options."""

@@ -19,7 +19,7 @@ Names: TypeAlias = Mapping[int, tuple[str, ...]]
 
 
 class PlainRequests(Sequence[Request]):
-    """Requests without span and reading; a `Request` is made on access."""
+    """Requests without span and scoring; a `Request` is made on access."""
 
     __slots__ = ("texts",)
 

@@ -45,7 +45,7 @@ class BackendTraits:
     prompts: str = ""
     """The backend of the models that it prompts, whose name may precede theirs: `prompt:causal:gpt2`."""
     windows: bool = False
-    """Texts longer than the context window are read in windows (`Reading`)."""
+    """Texts longer than the context window are read in windows (`TextScoring`)."""
     remote: bool = False
     """Its models run on a server, which others may manage."""
     to_score: str = ""

@@ -12,7 +12,7 @@ from wug.models import Identity, ModelSpec
 from wug.options import Option
 from wug.outcomes import Derivation, Estimate, Interval, Metric, Notice, Outcome, Result, Signature, SuiteOutput
 from wug.problems import Problem, ProblemList, refuse_errors
-from wug.requests import LN2, Answer, Chat, ChatFormat, Generator, Request, Scored, Scorer, Source, TextReading, Token
+from wug.requests import LN2, Answer, Chat, ChatFormat, Generator, Request, Scored, Scorer, Source, TextScoring, Token
 from wug.rows import OutcomeRow, Rows
 from wug.traits import BackendTraits, FamilyTraits, Returns, ScoringProtocol
 from wug.views.grouped import group_figures
@@ -76,7 +76,7 @@ __all__ = [
     "SuiteOutput",
     "TablePart",
     "TextPart",
-    "TextReading",
+    "TextScoring",
     "Token",
     "ViewPart",
     "bits",

@@ -16,7 +16,7 @@ from fake_models import FakeGenerator, FakeScorer, length_scores, text_scores
 from wug.errors import ModelError, StoreError
 from wug.evaluation.cache import BLOCK_OUTPUTS, KEY_BYTES, Cache
 from wug.evaluation.codecs import ScoreCodec, TextCodec
-from wug.requests import Answer, Request, Scored, TextReading
+from wug.requests import Answer, Request, Scored, TextScoring
 from wug.scores import PlainRequests
 
 
@@ -252,7 +252,7 @@ def test_a_bare_text_has_the_key_that_its_request_has() -> None:
         Request("a b"),
         Request("a b", (0, 1)),
         Request("a b", source="c"),
-        Request("a b", reading=TextReading()),
+        Request("a b", scoring=TextScoring()),
         Request("\ud800 é"),
     ]
     keys = codec.keys(requests)

@@ -13,7 +13,7 @@ from wug.errors import InputError
 from wug.models import ModelSpec
 from wug.models import attention_lstm as backend
 from wug.models.attention_lstm import AttentionShape, save_attention_lstm, source_numbers
-from wug.requests import Request, TextReading
+from wug.requests import Request, TextScoring
 from wug.texts import surprisal
 
 SOURCES = ["copy A B C", "", "reverse E", "copy A B C , D E A A", "wug A"]
@@ -54,7 +54,7 @@ def by_writing(model: Any, source: str, text: str) -> list[tuple[float, float, i
 def test_scores_are_those_of_writing_word_by_word(saved: tuple[Any, Path]) -> None:
     model, folder = saved
     asked = [
-        Request(text, source=source, reading=TextReading(distribution=True)) for text in TEXTS for source in SOURCES
+        Request(text, source=source, scoring=TextScoring(distribution=True)) for text in TEXTS for source in SOURCES
     ]
     for request, scored in zip(asked, load(folder, eos="yes").score(asked), strict=True):
         expected = by_writing(model, request.source or "", request.text)

@@ -23,7 +23,7 @@ from wug.models.lstm.network import levels
 from wug.models.spec import ModelSpec, parse
 from wug.models.tokenization.ragged import Ragged
 from wug.outcomes import Outcome
-from wug.requests import Request, Scored, TextPosition, TextReading
+from wug.requests import Request, Scored, TextPosition, TextScoring
 
 WORDS = "<unk> <eos> the a boy girls swim swims that near , . The".split()
 END = WORDS.index("<eos>")
@@ -402,8 +402,8 @@ def test_weights_that_are_no_numbers_are_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("state", ["fresh", "carry"])
 def test_entropy_and_rank_are_those_of_torchs_own_distribution(plain: Plain, saved: Path, state: str) -> None:
     texts = ["the boy swims .", "the boy swims", "the wug swims near the girls", "a", ". . ."]
-    reading = TextReading(distribution=True)
-    requests = [Request(text, reading=reading) for text in texts]
+    scoring = TextScoring(distribution=True)
+    requests = [Request(text, scoring=scoring) for text in texts]
     answers = load(saved, state=state).score([*requests, Request("the boy")])
     before: list[int] = []
     for text, scored in zip(texts, answers, strict=False):
@@ -426,7 +426,7 @@ def test_words_of_equal_probability_share_the_best_rank(tmp_path: Path) -> None:
         even.decoder.bias.zero_()
         even.decoder.bias[WORDS.index("boy")] = 1.0
     model = load(even.save(tmp_path))
-    (scored,) = model.score([Request("the boy swims", reading=TextReading(distribution=True))])
+    (scored,) = model.score([Request("the boy swims", scoring=TextScoring(distribution=True))])
     assert scored.ranks == (2, 1, 2)
     assert scored.entropies is not None
     n, e = len(WORDS) - 1, np.e  # n words of 1 / (n + e), and one of e / (n + e)

@@ -14,7 +14,7 @@ from case_selection import examples
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import ngram
 from wug.models.spec import ModelSpec
-from wug.requests import Request, TextReading
+from wug.requests import Request, TextScoring
 
 ARPA = """made by hand
 
@@ -263,7 +263,7 @@ def test_scores_follow_the_definition(tmp_path_factory: pytest.TempPathFactory, 
 
 def test_entropy_and_rank_have_known_values(tmp_path: Path) -> None:
     model = load(tmp_path)
-    (scored,) = model.score([Request("the boy", reading=TextReading(distribution=True))])
+    (scored,) = model.score([Request("the boy", scoring=TextScoring(distribution=True))])
     # After <s> only "the" is listed; the weight of all others is 10 ** -0.5.
     shares = [10**power for power in (-0.4, -0.5 - 1.0, -0.5 - 99, -0.5 - 0.9, -0.5 - 1.2)]
     total = sum(shares)
@@ -276,13 +276,13 @@ def test_entropy_and_rank_have_known_values(tmp_path: Path) -> None:
 def test_words_of_equal_probability_share_the_best_rank(tmp_path: Path) -> None:
     # After "boy" all but </s> back off with one weight: </s> -0.8, the -0.9, and now -0.7 - 0.2 for <unk> as well.
     model = load(tmp_path, ARPA.replace("-1.0\t<unk>", "-0.7\t<unk>"))
-    asked = [Request(f"boy {word}", reading=TextReading(distribution=True)) for word in ("</s>", "the", "wug", "boy")]
+    asked = [Request(f"boy {word}", scoring=TextScoring(distribution=True)) for word in ("</s>", "the", "wug", "boy")]
     assert [scored.ranks[1] for scored in model.score(asked) if scored.ranks] == [1, 2, 2, 4]
 
 
 def test_a_word_without_a_probability_has_no_rank_but_an_entropy_before_it(tmp_path: Path) -> None:
     model = load(tmp_path, ARPA.replace("-1.0\t<unk>\n", "").replace("1=5", "1=4"))
-    (scored,) = model.score([Request("the wug", reading=TextReading(distribution=True))])
+    (scored,) = model.score([Request("the wug", scoring=TextScoring(distribution=True))])
     assert scored.ranks == (1, None)
     assert scored.entropies is not None
     assert scored.entropies[1] is not None
@@ -294,7 +294,7 @@ def test_entropies_and_ranks_follow_the_definition(
     tmp_path_factory: pytest.TempPathFactory, grams: Grams, some: list[str]
 ) -> None:
     model = load(tmp_path_factory.mktemp("arpa"), arpa(grams), eos="yes")
-    asked = [Request(text, reading=TextReading(distribution=True)) for text in some]
+    asked = [Request(text, scoring=TextScoring(distribution=True)) for text in some]
     for text, scored in zip(some, model.score(asked), strict=True):
         words = ["<s>", *("<unk>" if word == "wug" else word for word in text.split()), "</s>"]
         for place, (entropy, rank) in enumerate(zip(scored.entropies or (), scored.ranks or (), strict=True), 1):

@@ -23,7 +23,7 @@ from wug.models.decoding import teacher_forcing
 from wug.models.decoding.conditional_scoring import ForcedTarget
 from wug.models.decoding.teacher_forcing import TeacherForcing
 from wug.models.seq2seq.scoring import HubEncoderDecoder
-from wug.requests import Request, Scored, TextReading
+from wug.requests import Request, Scored, TextScoring
 from wug.texts import surprisal
 
 SENTINELS = ["<extra_id_0>", "<extra_id_1>"]
@@ -110,7 +110,7 @@ def test_texts_after_sources_are_those_of_plain_transformers(made: Any, architec
     model, tokenizer = plain(folder)
     texts, sources = tiny_seq2seq.sources(24, seed=3), [*tiny_seq2seq.sources(11, seed=4), ""]
     asked = [
-        Request(text, source=sources[number % len(sources)], reading=TextReading(distribution=True))
+        Request(text, source=sources[number % len(sources)], scoring=TextScoring(distribution=True))
         for number, text in enumerate(texts)
     ]
     scorer = load(folder, score="source", eos="yes")
@@ -190,7 +190,7 @@ def spans_by_hand(folder: Path, text: str, *, beyond: bool = False) -> list[list
 
 
 def test_words_in_spans_are_those_of_plain_transformers(t5: Path) -> None:
-    asked = [Request(text, reading=TextReading(distribution=True)) for text in TEXTS]
+    asked = [Request(text, scoring=TextScoring(distribution=True)) for text in TEXTS]
     answers = load(t5, score="spans").score(asked)
     assert any(len(word) > 1 for text in TEXTS for word in spans_by_hand(t5, text)[:2])
     for text, scored in zip(TEXTS, answers, strict=True):
@@ -226,8 +226,8 @@ def test_a_long_text_is_read_in_windows(t5: Path) -> None:
     count = len(load(t5, score="source").score([Request(text)])[0].starts)
     for manner in ("source", "spans"):
         scorer = load(t5, score=manner)
-        (whole,) = scorer.score([Request(text, reading=TextReading(window=count + 8))])
-        (short,) = scorer.score([Request(text, reading=TextReading(window=20))])
+        (whole,) = scorer.score([Request(text, scoring=TextScoring(window=count + 8))])
+        (short,) = scorer.score([Request(text, scoring=TextScoring(window=20))])
         (again,) = scorer.score([Request(text)])
         assert whole.logprobs == pytest.approx(again.logprobs, abs=NEAR)
         assert len(short.logprobs) == count
@@ -245,7 +245,7 @@ def test_what_is_longer_than_the_positions_is_refused_or_read_in_windows(tmp_pat
         scorer.score([Request(text)])
     with pytest.raises(ModelError, match="a source of 31 tokens is longer than the 12"):
         scorer.score([Request("A1", source=text)])
-    (scored,) = scorer.score([Request(text, reading=TextReading())])
+    (scored,) = scorer.score([Request(text, scoring=TextScoring())])
     assert len(scored.logprobs) == 30
     assert None not in scored.logprobs
 

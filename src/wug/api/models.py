@@ -16,7 +16,7 @@ from wug.evaluation.handle import ModelHandle
 from wug.evaluation.service import opened_cache
 from wug.files import refuse_surrogates, user_path
 from wug.options import refuse_unknown, written
-from wug.requests import Answer, Generator, Request, Scored, Scorer, TextReading
+from wug.requests import Answer, Generator, Request, Scored, Scorer, TextScoring
 from wug.tables import Table
 from wug.texts.surprisals import can_score_sources
 
@@ -129,8 +129,8 @@ class Model:
                 f"span={text.span!r}: write (start, end), within the {len(text.text):,} characters of the text",
                 place=f"texts[{index}]",
             )
-        if text.reading is not None and not isinstance(text.reading, TextReading):
-            raise InputError(f"reading={text.reading!r}: write wug.requests.TextReading(…)", place=f"texts[{index}]")
+        if text.scoring is not None and not isinstance(text.scoring, TextScoring):
+            raise InputError(f"scoring={text.scoring!r}: write wug.requests.TextScoring(…)", place=f"texts[{index}]")
         if text.source is not None and not registry.reads_sources(self.opened):
             raise ModelError(f"{self.id} does not take sources. They are for encoder–decoders opened with score=source")
         return text

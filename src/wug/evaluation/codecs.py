@@ -106,12 +106,12 @@ def _digests(texts: Iterable[str]) -> bytes:
 def _content(request: Request) -> str:
     """Everything in a request that can change its output, as text."""
     span = "" if request.span is None else f"{request.span[0]}:{request.span[1]}"
-    reading = "" if request.reading is None else "\0" + ":".join(map(str, astuple(request.reading)))
+    scoring = "" if request.scoring is None else "\0" + ":".join(map(str, astuple(request.scoring)))
     source = "" if request.source is None else f"\0\0{request.source}"
     chat = "" if request.chat is None else f"\0\0\0{_chat(request)}"
     written = f"\0\0\0\0{request.generate}" if request.generate else ""
     separate = "" if request.separate_word_start is None else f"\0\0\0\0\0{request.separate_word_start}"
-    return f"{request.text}\0{span}{reading}{source}{chat}{written}{separate}"
+    return f"{request.text}\0{span}{scoring}{source}{chat}{written}{separate}"
 
 
 def _chat(request: Request) -> str:

@@ -237,8 +237,8 @@ class NgramModel:
         slow = sorted({*range(len(requests))}.difference(fast))
         slow_requests = [requests[index] for index in slow]
         words = [to_word_ids(request, self._vocabulary, end=self._eos) for request in slow_requests]
-        readings = enumerate(request.reading for request in slow_requests)
-        with_distribution = {index for index, reading in readings if reading and reading.distribution}
+        scorings = enumerate(request.scoring for request in slow_requests)
+        with_distribution = {index for index, scoring in scorings if scoring and scoring.distribution}
         tokens = scored_tokens(slow_requests, words, self._vocabulary)
         blocks = (
             self._scores([texts[index] for index in fast], spaced),
@@ -249,7 +249,7 @@ class NgramModel:
     def _without_span(self, requests: Sequence[Request]) -> Sequence[int]:
         if self._eos or isinstance(requests, PlainRequests):
             return range(0 if self._eos else len(requests))
-        return [n for n, request in enumerate(requests) if request.span is None and request.reading is None]
+        return [n for n, request in enumerate(requests) if request.span is None and request.scoring is None]
 
     def _scores(self, texts: Sequence[str], tokens: TokenizedTexts, with_distribution: Collection[int] = ()) -> Scores:
         values, histories = self._values(tokens.ids)

@@ -15,7 +15,7 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.formatting import plural
 from wug.identity import ModelId
 from wug.options import names as option_names
-from wug.requests import Request, Scored, Span, TextReading
+from wug.requests import Request, Scored, Span, TextScoring
 from wug.tables import ColumnType, Table
 from wug.texts import rows
 from wug.texts.text import Context, Text, sentences, texts_of
@@ -72,9 +72,9 @@ class SurprisalOptions:
                 raise InputError(f"{name}={number}: write a number of tokens, 1 or more")
 
     @property
-    def reading(self) -> TextReading:
+    def scoring(self) -> TextScoring:
         """What a model is to return for each text."""
-        return TextReading(self.entropy, self.boundary, self.window, self.stride, self.window_bos)
+        return TextScoring(self.entropy, self.boundary, self.window, self.stride, self.window_bos)
 
     def context_of(self, model: ModelHandle) -> Context:
         """The context of a word for this model."""
@@ -129,7 +129,7 @@ def _score(
             raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
         parts = [_split(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
         requests = [
-            Request(text.text[a:b], reading=options.reading, source=text.source)
+            Request(text.text[a:b], scoring=options.scoring, source=text.source)
             for text, _, _, spans_scored in parts
             for a, b in spans_scored
         ]
@@ -288,9 +288,9 @@ class _Counted:
 
 class _Columns:
     def __init__(self, options: SurprisalOptions) -> None:
-        reading = options.reading
-        missing = [] if reading.boundary else ["surprisal_boundary"]
-        self._dropped = {*missing, *([] if reading.distribution else ["entropy", "rank"])}
+        scoring = options.scoring
+        missing = [] if scoring.boundary else ["surprisal_boundary"]
+        self._dropped = {*missing, *([] if scoring.distribution else ["entropy", "rank"])}
         # The columns of any row, so that a table without rows has them too.
         scores = rows.TokenScores.of([(0, Scored("a", (0,), (1,), (0.0,)))])
         (row,) = _rows(Text("a"), scores, [(0, 1)], [(0, 1)], options)
@@ -330,7 +330,7 @@ class _Warnings:
     """Warnings about the table, each logged once."""
 
     def __init__(self, model: ModelHandle, options: SurprisalOptions) -> None:
-        self._model, self._reading, self._both_sides = model.id, options.reading, registry.sees_right_context(model)
+        self._model, self._scoring, self._both_sides = model.id, options.scoring, registry.sees_right_context(model)
         self._by_sentence = options.context is None and options.context_of(model) == "sentence"
         self._split = False
         self._notices: Counter[str] = Counter()
@@ -345,9 +345,9 @@ class _Warnings:
         for scored in answers:
             self._answers += 1
             self._notices.update(scored.notices)
-            if self._reading.boundary and scored.logprobs_with_word_end is None:
+            if self._scoring.boundary and scored.logprobs_with_word_end is None:
                 raise ModelError(f"{self._model} does not return the probability that a word ends: leave boundary out")
-            self._silent += self._reading.distribution and scored.entropies is None
+            self._silent += self._scoring.distribution and scored.entropies is None
 
     def log(self, texts: int) -> None:
         """Log the warnings."""
@@ -357,7 +357,7 @@ class _Warnings:
                 "'text' for the whole text before it",
                 self._model,
             )
-        if self._reading.has_windows and not registry.traits(ModelId.parse(self._model).backend).windows:
+        if self._scoring.has_windows and not registry.traits(ModelId.parse(self._model).backend).windows:
             log.warning("window and stride do not apply to %s, which reads each text in one pass", self._model)
         for notice, count in self._notices.items():
             log.warning("%s: %s of %s answers %s", self._model, f"{count:,}", f"{self._answers:,}", notice)

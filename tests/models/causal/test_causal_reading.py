@@ -22,7 +22,7 @@ from wug.models.causal.forward import CausalEngine, ScoringMethods
 from wug.models.causal.selftest import choose_engine
 from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.sliding_windows import on_both_sides, to_the_left
-from wug.requests import Request, Scored, TextReading
+from wug.requests import Request, Scored, TextScoring
 
 Maker = Callable[..., Path]
 LENGTHS = [3, 71, 19, 1, 150, 2, 44, 19, 128, 7]
@@ -135,7 +135,7 @@ def test_log_probabilities_are_the_same_with_and_without_the_distribution(tiny_c
     model = load(tiny_causal())
     texts = tiny.sentences(60, seed=5)
     plain = model.score([Request(text) for text in texts])
-    more = model.score([Request(text, reading=TextReading(distribution=True, boundary=True)) for text in texts])
+    more = model.score([Request(text, scoring=TextScoring(distribution=True, boundary=True)) for text in texts])
     for a, b in zip(plain, more, strict=True):
         assert (a.starts, a.ends, a.token_names) == (b.starts, b.ends, b.token_names)
         assert a.logprobs == pytest.approx(b.logprobs, abs=1e-5)
@@ -149,20 +149,20 @@ def test_the_end_of_a_word_is_counted_beside_as_the_option_counts_it(tiny_causal
     folder = tiny_causal("gpt2", tokenizer)
     texts = tiny.sentences(40, seed=6)
     expected = load(folder, boundary="yes").score([Request(text) for text in texts])
-    found = load(folder).score([Request(text, reading=TextReading(boundary=True)) for text in texts])
+    found = load(folder).score([Request(text, scoring=TextScoring(boundary=True)) for text in texts])
     for a, b in zip(expected, found, strict=True):
         assert a.logprobs == pytest.approx(b.logprobs_with_word_end, abs=1e-5)
 
 
 def test_both_ways_to_ask_for_the_end_of_a_word_are_refused_together(tiny_causal: Maker) -> None:
     with pytest.raises(ModelError, match="without the option boundary"):
-        load(tiny_causal(), boundary="yes").score([Request("a", reading=TextReading(boundary=True))])
+        load(tiny_causal(), boundary="yes").score([Request("a", scoring=TextScoring(boundary=True))])
 
 
 def test_requests_of_several_readings_are_answered_in_order(tiny_causal: Maker) -> None:
     model = load(tiny_causal())
-    readings = [None, TextReading(distribution=True), None, TextReading(boundary=True)]
-    found = model.score([Request("the boy swims", reading=reading) for reading in readings])
+    scorings = [None, TextScoring(distribution=True), None, TextScoring(boundary=True)]
+    found = model.score([Request("the boy swims", scoring=scoring) for scoring in scorings])
     assert [scored.entropies is not None for scored in found] == [False, True, False, False]
     assert [scored.logprobs_with_word_end is not None for scored in found] == [False, False, False, True]
 
@@ -175,8 +175,8 @@ def test_a_long_text_is_read_in_windows(
     """Each of which begins with a BOS token, or only the first one does."""
     model = load(tiny_causal("gpt2", tokenizer))
     text = " ".join(tiny.sentences(60, seed=8))
-    reading = TextReading(distribution=True, window=window, stride=stride, window_bos=window_bos)
-    (found,) = model.score([Request(text, reading=reading)])
+    scoring = TextScoring(distribution=True, window=window, stride=stride, window_bos=window_bos)
+    (found,) = model.score([Request(text, scoring=scoring)])
     hf = model.engine.model
     ids = model.tokenize.hf(text, add_special_tokens=False)["input_ids"]
     mark = [] if model._bos is None else [model._bos]
@@ -200,12 +200,12 @@ def test_a_text_longer_than_the_context_is_read_in_windows_on_request_only(tiny_
     text = " ".join(tiny.sentences(300, seed=8))
     with pytest.raises(ModelError, match="longer than the model's context of 512"):
         model.score([Request(text)])
-    (default,) = model.score([Request(text, reading=TextReading())])
-    (explicit,) = model.score([Request(text, reading=TextReading(window=512, stride=255))])
+    (default,) = model.score([Request(text, scoring=TextScoring())])
+    (explicit,) = model.score([Request(text, scoring=TextScoring(window=512, stride=255))])
     assert default == explicit
     assert len(default.starts) > 1000
     short = text[:400]
-    (whole,) = model.score([Request(short, reading=TextReading())])
+    (whole,) = model.score([Request(short, scoring=TextScoring())])
     assert whole == model.score([Request(short)])[0]
     same = sum(end <= 380 for end in whole.ends)
     assert default.logprobs[:same] == pytest.approx(whole.logprobs[:same], abs=1e-5)
@@ -215,9 +215,9 @@ def test_windows_count_the_end_of_each_word_as_one_pass_does(tiny_causal: Maker)
     """Also where a window ends within a word: whether it is over is seen from the token behind."""
     model = load(tiny_causal())
     text = " ".join(f"{sentence} wugs blicked" for sentence in tiny.sentences(12, seed=3))
-    (found,) = model.score([Request(text, reading=TextReading(boundary=True, window=24, stride=7))])
+    (found,) = model.score([Request(text, scoring=TextScoring(boundary=True, window=24, stride=7))])
     assert found.logprobs_with_word_end is not None
-    (plain,) = model.score([Request(text, reading=TextReading(boundary=True))])
+    (plain,) = model.score([Request(text, scoring=TextScoring(boundary=True))])
     assert plain.logprobs_with_word_end is not None
     first = slice(0, 22)  # a window of 24 has the start mark and the token behind
     assert found.logprobs_with_word_end[first] == pytest.approx(plain.logprobs_with_word_end[first], abs=1e-4)
@@ -231,24 +231,24 @@ def test_windows_count_the_end_of_each_word_as_one_pass_does(tiny_causal: Maker)
 @pytest.mark.parametrize("distribution", [False, True])
 def test_windows_of_a_model_that_counts_word_ends_do_so_too(tiny_causal: Maker, distribution: bool) -> None:
     text = " ".join(f"{sentence} wugs blicked" for sentence in tiny.sentences(12, seed=3))
-    reading = TextReading(window=24, stride=7, distribution=distribution)
-    (found,) = load(tiny_causal(), boundary="yes").score([Request(text, reading=reading)])
-    (expected,) = load(tiny_causal()).score([Request(text, reading=replace(reading, boundary=True))])
+    scoring = TextScoring(window=24, stride=7, distribution=distribution)
+    (found,) = load(tiny_causal(), boundary="yes").score([Request(text, scoring=scoring)])
+    (expected,) = load(tiny_causal()).score([Request(text, scoring=replace(scoring, boundary=True))])
     assert found.logprobs == pytest.approx(expected.logprobs_with_word_end, abs=1e-5)
     assert found.entropies == (pytest.approx(expected.entropies, abs=1e-5) if distribution else None)
 
 
 @pytest.mark.parametrize(
-    ("reading", "message"),
+    ("scoring", "message"),
     [
-        (TextReading(window=1000), "longer than the model's context of 512"),
-        (TextReading(window=20, stride=19), "stride must be smaller"),
-        (TextReading(window=2), "stride must be smaller"),
+        (TextScoring(window=1000), "longer than the model's context of 512"),
+        (TextScoring(window=20, stride=19), "stride must be smaller"),
+        (TextScoring(window=2), "stride must be smaller"),
     ],
 )
-def test_windows_that_cannot_be_are_refused(tiny_causal: Maker, reading: TextReading, message: str) -> None:
+def test_windows_that_cannot_be_are_refused(tiny_causal: Maker, scoring: TextScoring, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        load(tiny_causal()).score([Request("the boy swims " * 20, reading=reading)])
+        load(tiny_causal()).score([Request("the boy swims " * 20, scoring=scoring)])
 
 
 @pytest.mark.parametrize("cut", [to_the_left, on_both_sides])
@@ -264,5 +264,5 @@ def test_windows_score_every_token_once_with_context(cut: Any) -> None:
 
 
 def test_texts_without_tokens_have_no_values(tiny_causal: Maker) -> None:
-    found = load(tiny_causal()).score([Request("", reading=TextReading(distribution=True, boundary=True))])
+    found = load(tiny_causal()).score([Request("", scoring=TextScoring(distribution=True, boundary=True))])
     assert found == [Scored("", (), (), (), entropies=(), ranks=(), logprobs_with_word_end=())]

@@ -14,7 +14,7 @@ import tiny
 import tiny_masked
 from wug.models import ModelSpec, masked
 from wug.models.tokenization.sliding_windows import on_both_sides
-from wug.requests import Request, TextReading
+from wug.requests import Request, TextScoring
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_entropy_and_rank_are_those_at_the_masked_place(folder: Path) -> None:
     text = "the boy swims near nobody"
     model = load(folder)
     (plain,) = model.score([Request(text)])
-    (found,) = model.score([Request(text, reading=TextReading(distribution=True))])
+    (found,) = model.score([Request(text, scoring=TextScoring(distribution=True))])
     assert found.logprobs == pytest.approx(plain.logprobs, abs=1e-5)
     assert plain.entropies is None
     ids = model.tokenize.hf(text)["input_ids"]
@@ -54,8 +54,8 @@ def test_a_long_text_is_asked_in_windows_that_see_both_sides(folder: Path) -> No
     model = load(folder)
     text = " ".join(tiny.sentences(12, seed=2))
     window, stride = 21, 8
-    reading = TextReading(window=window, stride=stride)
-    (found,) = model.score([Request(text, reading=reading)])
+    scoring = TextScoring(window=window, stride=stride)
+    (found,) = model.score([Request(text, scoring=scoring)])
     tokenizer = model.tokenize.hf
     begin, end = tokenizer.cls_token_id, tokenizer.sep_token_id
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 import tiny_masked
 from wug.models import causal, masked
 from wug.models.spec import ModelSpec
-from wug.requests import Request, TextReading
+from wug.requests import Request, TextScoring
 
 TEXT = "the unbelievable boy swims ."
 
@@ -60,7 +60,7 @@ def test_the_likeliest_token_of_a_place_has_the_rank_one_and_its_own_log_probabi
     tiny_causal: Callable[..., Path],
 ) -> None:
     model = causal.load(ModelSpec("causal", str(tiny_causal()), options={"device": "cpu"}))
-    (scored,) = model.score([Request(TEXT, reading=TextReading(distribution=True))])
+    (scored,) = model.score([Request(TEXT, scoring=TextScoring(distribution=True))])
     assert scored.ranks is not None
     for place, (rank, logprob) in enumerate(zip(scored.ranks, scored.logprobs, strict=True)):
         found = model.likeliest(TEXT, place, count=5)

@@ -18,7 +18,7 @@ from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.settings import MODEL_COLUMNS
 from wug.families.reading.table import EXAMPLES, WordTable, read_words
 from wug.families.reading.terms import parse
-from wug.requests import Request, Scored, Scorer, Span, TextReading
+from wug.requests import Request, Scored, Scorer, Span, TextScoring
 from wug.texts import rows as text_rows
 from wug.texts.text import joined, sentences
 
@@ -71,12 +71,12 @@ def gaps(prepared: PreparedTable) -> int:
 def predict(prepared: PreparedTable, model: Scorer, use: str) -> PredictorSet:
     """The columns that a model gives for every word, in bits."""
     texts = running_texts(prepared)
-    reading = TextReading(distribution="entropy" in use, boundary="boundary" in use)
+    scoring = TextScoring(distribution="entropy" in use, boundary="boundary" in use)
     trained_on = getattr(model, "training_context", None)
     context = prepared.settings.context or ("sentence" if trained_on == "sentence" else "text")
     spans_by_text = [[(0, len(text.text))] if context == "text" else list(text.sentences) for text in texts]
     requests = [
-        Request(text.text[start:end], reading=reading)
+        Request(text.text[start:end], scoring=scoring)
         for text, stretches in zip(texts, spans_by_text, strict=True)
         for start, end in stretches
     ]
@@ -85,7 +85,7 @@ def predict(prepared: PreparedTable, model: Scorer, use: str) -> PredictorSet:
     unknown, tokenless = np.zeros(len(prepared.table), bool), np.zeros(len(prepared.table), bool)
     for text, stretches in zip(texts, spans_by_text, strict=True):
         scored: list[tuple[int, Scored]] = [(start, next(answers)) for start, _ in stretches]
-        if reading.boundary and any(answer.logprobs_with_word_end is None for _, answer in scored):
+        if scoring.boundary and any(answer.logprobs_with_word_end is None for _, answer in scored):
             raise ModelError(f"{model.id} does not report word boundaries: leave out surprisal_boundary")
         scores = text_rows.TokenScores.of(scored)
         rows_of_words = text_rows.span_rows("word", text.text, scores, text.spans, text.sentences)

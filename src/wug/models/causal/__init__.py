@@ -47,7 +47,7 @@ from wug.models.tokenization.tokens import (
 from wug.models.weights.fingerprints import folder_of
 from wug.models.weights.fingerprints import snapshot as snapshot
 from wug.options import Option
-from wug.requests import Request, TextReading, Token
+from wug.requests import Request, TextScoring, Token
 from wug.scores import Scores, texts_of
 from wug.timings import timed
 from wug.traits import BackendTraits
@@ -108,10 +108,10 @@ class PreparedRequests:
 
 @dataclass(frozen=True, slots=True)
 class ScoringPlan:
-    """How requests with one reading are scored."""
+    """How requests with one scoring are scored."""
 
     engine: CausalEngine
-    reading: TextReading | None
+    scoring: TextScoring | None
     size: int | None
     """Tokens of a window, without the BOS token; None: any number."""
     stride: int
@@ -177,7 +177,7 @@ class CausalModel:
         full_requests = []
         for request, text in zip(requests, rendered, strict=True):
             span = None if request.span is None else (0, text.start + request.span[1])
-            full_requests.append(Request(text.full_text, span, reading=kind.reading))
+            full_requests.append(Request(text.full_text, span, scoring=kind.scoring))
         return texts_alone(requests, rendered, self._score(full_requests, self._plan(kind)))
 
     def _score_apart(self, requests: Sequence[Request]) -> Scores:
@@ -224,28 +224,28 @@ class CausalModel:
         if request.chat is None and not request.generate:
             alone = request.span is None or request.span[0] == 0
             kind = self._plain_kinds[alone]
-            return kind if request.reading is None else kind._replace(reading=request.reading)
+            return kind if request.scoring is None else kind._replace(scoring=request.scoring)
         chat = request.conversation
         bos = self._bos if chat is None or chat.plain else None
-        return RequestKind(request.reading, bos, after=True, writes=request.generate > 0)
+        return RequestKind(request.scoring, bos, after=True, writes=request.generate > 0)
 
     def _plan(self, kind: RequestKind) -> ScoringPlan:
-        reading, bos = kind.reading, kind.bos
+        scoring, bos = kind.scoring, kind.bos
         engine = self.engine
         cuts = self._boundary == "no" and engine.methods.max_shared_tokens is None
-        if reading is None:
+        if scoring is None:
             return ScoringPlan(engine, None, None, 1, cuts, bos)
-        if reading.boundary and self._boundary != "no":
+        if scoring.boundary and self._boundary != "no":
             raise ModelError(
                 f"{self._spec}: the request asks for values with and without word ends, and the model was opened with "
                 f"boundary={self._boundary}. Open it without the option boundary"
             )
-        size, stride = window_size(reading, self._limit, int(bos is not None), self._spec, without_bos=True)
-        if reading.distribution or reading.boundary:
-            boundary = "yes" if reading.boundary else self._boundary
+        size, stride = window_size(scoring, self._limit, int(bos is not None), self._spec, without_bos=True)
+        if scoring.distribution or scoring.boundary:
+            boundary = "yes" if scoring.boundary else self._boundary
             starts = None if boundary == "no" else self._word_starts(boundary)
-            engine = engine.variant(word_starts=starts, distribution=reading.distribution)
-        return ScoringPlan(engine, reading, size, stride, cuts and not reading.boundary, bos)
+            engine = engine.variant(word_starts=starts, distribution=scoring.distribution)
+        return ScoringPlan(engine, scoring, size, stride, cuts and not scoring.boundary, bos)
 
     def _word_starts(self, boundary: str) -> WordStarts:
         published, has_bos = boundary == "published", self._bos is not None
@@ -272,7 +272,7 @@ class CausalModel:
         while piece := list(islice(source, size)):
             size = min(2 * size, largest)
             tokens = self.tokenize(piece, cut=plan.cuts)
-            boundary = plan.reading is not None and (plan.reading.boundary or self._boundary != "no")
+            boundary = plan.scoring is not None and (plan.scoring.boundary or self._boundary != "no")
             # Whether a word is over is seen from the token after it.
             windows = passages(tokens.ids, plan.size, plan.stride, partial(to_the_left, beyond=int(boundary)))
             token_ids = tokens.ids if windows is None else windows.tokens
@@ -280,7 +280,7 @@ class CausalModel:
             sequences = token_ids
             if plan.bos is not None:
                 bos_positions = token_ids.starts
-                if windows is not None and plan.reading is not None and not plan.reading.window_bos:
+                if windows is not None and plan.scoring is not None and not plan.scoring.window_bos:
                     bos_positions = bos_positions[windows.firsts == 0]
                 sequences, where = token_ids.led_by(plan.bos, bos_positions), np.insert(where, bos_positions, -1)
             refuse_long(sequences, self._limit, texts_of(piece), self._spec)
@@ -291,7 +291,7 @@ class CausalModel:
 
     def _assemble(self, prepared: PreparedRequests, pending: list[PendingBatch], plan: ScoringPlan) -> Scores:
         tokens, count = prepared.tokens, len(prepared.sequences.flat)
-        reading, is_scored = plan.reading or TextReading(), prepared.where >= 0
+        scoring, is_scored = plan.scoring or TextScoring(), prepared.where >= 0
 
         def by_token(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             """The values of the tokens; NaN for the first of a text without a BOS token."""
@@ -299,10 +299,10 @@ class CausalModel:
             token_values[prepared.where[is_scored]] = values[is_scored]
             return token_values
 
-        columns = [plan.engine.collect(pending, count, with_word_end=not reading.boundary)]
-        if reading.distribution:
+        columns = [plan.engine.collect(pending, count, with_word_end=not scoring.boundary)]
+        if scoring.distribution:
             columns.extend(plan.engine.collect_distributions(pending, count))
-        with_word_end = by_token(plan.engine.collect(pending, count)) if reading.boundary else None
+        with_word_end = by_token(plan.engine.collect(pending, count)) if scoring.boundary else None
         return tokens.scores(texts_of(prepared.requests), np.stack([*map(by_token, columns)]), with_word_end)
 
 

@@ -12,7 +12,7 @@ from wug.errors import ModelError
 from wug.models.tokenization.chat_templates import RenderedText
 from wug.models.tokenization.ragged import Ragged
 from wug.models.tokenization.tokens import tokenizer_errors
-from wug.requests import Request, Scored, TextReading
+from wug.requests import Request, Scored, TextScoring
 from wug.scores import Scores
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class RequestKind(NamedTuple):
     """What requests that are computed together have in common."""
 
-    reading: TextReading | None
+    scoring: TextScoring | None
     bos: int | None
     """The token before each text; None for none."""
     after: bool = False

@@ -13,7 +13,7 @@ from wug.models.spec import EOS
 from wug.models.tokenization.sliding_windows import passages, refuse_long, to_the_left, window_size
 from wug.models.tokenization.tokens import TokenizedTexts, score_by
 from wug.options import Option
-from wug.requests import Request, TextReading
+from wug.requests import Request, TextScoring
 from wug.scores import Scores, texts_of
 
 if TYPE_CHECKING:
@@ -85,20 +85,20 @@ class SourceScorer:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats."""
-        return score_by(lambda request: request.reading, requests, self._score)
+        return score_by(lambda request: request.scoring, requests, self._score)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
         return self._tokenizer.words(texts)
 
-    def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
+    def _score(self, requests: Sequence[Request], scoring: TextScoring | None) -> Scores:
         texts = self._tokenizer.answers(requests)
         sources, special = self._sources(requests), len(self._lead)
         windows = None
-        if reading is None:
+        if scoring is None:
             refuse_long(texts.ids, self._limits.target, texts_of(requests), self.id, special)
         else:
-            size = window_size(reading, self._limits.target or self._limits.window, special, self.id)
+            size = window_size(scoring, self._limits.target or self._limits.window, special, self.id)
             windows = passages(texts.ids, *size, to_the_left)
         tokens = texts.ids if windows is None else windows.tokens
         where = np.arange(len(tokens.flat)) if windows is None else windows.where
@@ -109,7 +109,7 @@ class SourceScorer:
             ForcedTarget(sources[text], [*self._lead, *ids], special + int((indices < 0).sum()))
             for text, indices, ids in zip(text_indices, window_tokens, tokens.split(), strict=True)
         ]
-        distribution = reading is not None and reading.distribution
+        distribution = scoring is not None and scoring.distribution
         columns = np.full((3 if distribution else 1, len(texts.ids.flat)), np.nan)
         results = self._forcing.columns(targets, distribution=distribution)
         for indices, values in zip(window_tokens, results, strict=True):

@@ -260,7 +260,7 @@ def _signature(options: Mapping[str, Any], vocabulary: Vocabulary) -> dict[str, 
 
 
 def _wants_distribution(requests: Sequence[Request]) -> bool:
-    return any(request.reading is not None and request.reading.distribution for request in requests)
+    return any(request.scoring is not None and request.scoring.distribution for request in requests)
 
 
 def _as_array(ids: Sequence[int]) -> Ints:

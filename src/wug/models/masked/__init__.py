@@ -35,7 +35,7 @@ from wug.models.tokenization.tokens import (
 from wug.models.weights.fingerprints import folder_of
 from wug.models.weights.fingerprints import snapshot as snapshot
 from wug.options import Option
-from wug.requests import Request, TextReading, Token
+from wug.requests import Request, TextScoring, Token
 from wug.scores import Scores, texts_of
 from wug.traits import BackendTraits
 
@@ -105,9 +105,9 @@ class MaskedModel:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a span, only the tokens in it."""
-        return score_by(lambda r: (r.reading, r.separate_word_start is not None), requests, self._score_kind)
+        return score_by(lambda r: (r.scoring, r.separate_word_start is not None), requests, self._score_kind)
 
-    def _score_kind(self, requests: Sequence[Request], kind: tuple[TextReading | None, bool]) -> Scores:
+    def _score_kind(self, requests: Sequence[Request], kind: tuple[TextScoring | None, bool]) -> Scores:
         return self._score_apart(requests) if kind[1] else self._score(requests, kind[0])
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
@@ -137,12 +137,12 @@ class MaskedModel:
         logits = logits[0, targets.positions[target]]
         return likeliest(logits, self.tokenize.hf, int(tokens.starts[position]), count)
 
-    def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
+    def _score(self, requests: Sequence[Request], scoring: TextScoring | None) -> Scores:
         tokens = self.tokenize([Request(request.text) for request in requests])
         windows = None
-        if reading is not None:
+        if scoring is not None:
             special = len(self._special.before) + len(self._special.after)
-            windows = passages(tokens.ids, *window_size(reading, self._limit, special, self._spec), on_both_sides)
+            windows = passages(tokens.ids, *window_size(scoring, self._limit, special, self._spec), on_both_sides)
         sequences = self._special.add_to(tokens.ids if windows is None else windows.tokens)
         refuse_long(sequences, self._limit, texts_of(requests), self._spec)
         selected = _selected(requests, tokens)
@@ -150,7 +150,7 @@ class MaskedModel:
         if windows is not None:
             after = len(self._special.after) if self._metric == "global_l2r" else 0
             targets = _in_windows(windows, targets, where, len(self._special.before), after)
-        distribution = reading is not None and reading.distribution
+        distribution = scoring is not None and scoring.distribution
         values = self.engine.columns(MaskedPlan.of(sequences, targets, self._mask), distribution=distribution)
         columns = np.full((len(values), len(tokens.ids.flat)), np.nan)
         columns[:, where] = values

@@ -39,7 +39,7 @@ from wug.models.tokenization.tokens import (
     word_spans,
 )
 from wug.options import Option
-from wug.requests import Request, TextReading
+from wug.requests import Request, TextScoring
 from wug.scores import Scores, texts_of
 
 if TYPE_CHECKING:
@@ -204,17 +204,17 @@ class SpanScorer:
 
     def score(self, requests: Sequence[Request]) -> Scores:
         """One output per request, in order, in nats; with a span, only the tokens in it."""
-        return score_by(lambda request: request.reading, requests, self._score)
+        return score_by(lambda request: request.scoring, requests, self._score)
 
     def words(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The spans of the words of each text, by the tokenizer's own rule."""
         return word_spans(self._tokens.tokenize.hf.backend_tokenizer, texts)
 
-    def _score(self, requests: Sequence[Request], reading: TextReading | None) -> Scores:
+    def _score(self, requests: Sequence[Request], scoring: TextScoring | None) -> Scores:
         tokens = self._tokens.tokenize(requests, cut=False)
-        size = self._size(requests, tokens, reading)
-        boundary = reading is not None and reading.boundary
-        distribution = reading is not None and reading.distribution
+        size = self._size(requests, tokens, scoring)
+        boundary = scoring is not None and scoring.boundary
+        distribution = scoring is not None and scoring.distribution
         bounds = np.append(0, np.cumsum(tokens.ids.lengths)).tolist()
         targets: list[ForcedTarget] = []
         is_scored = np.zeros(bounds[-1], dtype=bool)
@@ -231,12 +231,12 @@ class SpanScorer:
         extra = np.concatenate(with_word_end) if boundary else None
         return tokens.keep(is_scored).scores(texts_of(requests), np.concatenate(columns, axis=1), extra)
 
-    def _size(self, requests: Sequence[Request], texts: TokenizedTexts, reading: TextReading | None) -> int | None:
+    def _size(self, requests: Sequence[Request], texts: TokenizedTexts, scoring: TextScoring | None) -> int | None:
         """Tokens of a text per window; None: all of it."""
         tokens, limit = self._tokens, self._limits.source
         special = len(tokens.special.before) + len(tokens.special.after) + len(tokens.prefix) + 1
-        if reading is not None:
-            return window_size(reading, limit or self._limits.window, special, self.id)[0]
+        if scoring is not None:
+            return window_size(scoring, limit or self._limits.window, special, self.id)[0]
         refuse_long(texts.ids, limit, texts_of(requests), self.id, special)
         return None
 

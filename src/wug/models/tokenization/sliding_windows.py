@@ -11,7 +11,7 @@ import numpy as np
 from wug.arrays import Ints
 from wug.errors import ModelError
 from wug.models.tokenization.ragged import Ragged
-from wug.requests import TextReading
+from wug.requests import TextScoring
 
 Piece: TypeAlias = tuple[int, int, int, int]
 """A passage reads the tokens from the first number to the last, and scores those from the second to the third."""
@@ -33,23 +33,23 @@ class Passages:
 
 
 def window_size(
-    reading: TextReading, limit: int | None, special: int, model: object, *, without_bos: bool = False
+    scoring: TextScoring, limit: int | None, special: int, model: object, *, without_bos: bool = False
 ) -> tuple[int | None, int]:
     """Tokens of a text per window, without `special` tokens (None: any number), and the stride (default: half of it).
 
     `without_bos` says whether the model can read a window without a BOS token.
     """
-    if not (reading.window_bos or without_bos):
+    if not (scoring.window_bos or without_bos):
         raise ModelError(f"{model}: every window needs its start token: only causal models can leave out window_bos")
-    if reading.window is not None and limit is not None and reading.window > limit:
+    if scoring.window is not None and limit is not None and scoring.window > limit:
         raise ModelError(
-            f"{model}: a window of {reading.window:,} tokens is longer than the model's context of {limit:,}"
+            f"{model}: a window of {scoring.window:,} tokens is longer than the model's context of {limit:,}"
         )
-    window = reading.window or limit
+    window = scoring.window or limit
     size = None if window is None else window - special
     if size is None:
         return None, 1
-    stride = reading.stride or max(1, size // 2)
+    stride = scoring.stride or max(1, size // 2)
     if size < 2 or stride >= size:
         raise ModelError(
             f"{model}: windows of {window:,} tokens, {special} of them special, cannot advance by {stride:,}: the "

@@ -16,7 +16,7 @@ from wug.evaluation.handle import ModelHandle
 from wug.evaluation.request import RunRequest
 from wug.evaluation.service import execute, opened_cache
 from wug.interfaces import Suite
-from wug.requests import Request, Scored, TextReading, Token
+from wug.requests import Request, Scored, TextScoring, Token
 
 Stage: TypeAlias = Literal["waiting", "loading", "scoring", "done", "failed", "stopped"]
 ReportProgress: TypeAlias = Callable[[int, int], None]
@@ -95,7 +95,7 @@ def _score_texts(texts: tuple[str, ...], path: Path | None, model: ModelHandle, 
     if model.returns != "scores":
         raise ModelError(f"{model.id} generates text and cannot score sentences")
     with opened_cache(path) as cache:
-        requests = [Request(text, reading=TextReading(distribution=True)) for text in texts]
+        requests = [Request(text, scoring=TextScoring(distribution=True)) for text in texts]
         return list(CachedModel(model, cache, report).score(requests))
 
 
