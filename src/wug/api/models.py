@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 from wug import registry
 from wug.arguments import members, public, require_member
 from wug.errors import InputError, ModelError
-from wug.evaluation import model_patterns, models
+from wug.evaluation import models as model_names
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.service import opened_cache
 from wug.files import refuse_surrogates, user_path
@@ -259,7 +259,7 @@ def models_of(models: object) -> list[Model]:
     for model in model_list:
         names = [str(model)] if isinstance(model, (str, Path)) else model
         if isinstance(names, list):
-            open_models += [model_of(match.text) for match in model_patterns.expand(names)]
+            open_models += [model_of(match.text) for match in model_names.expand(names)]
         else:
             open_models.append(model_of(model))
     if not open_models:
@@ -280,17 +280,17 @@ def model_of(model: object, tokenizer: object = None, options: Mapping[str, str]
             device = isinstance(tokenizer, str) and re.fullmatch(r"cpu|cuda(:\d+)?|mps", tokenizer)
             fix = f"write device={tokenizer!r}" if device else "tokenizer= is for a loaded model"
             raise InputError(f"{str(model)!r} has its own tokenizer: {fix}")
-        if model_patterns.is_pattern(str(model)):
+        if model_names.is_pattern(str(model)):
             raise InputError(f"{str(model)!r} is a pattern for several models: wug.run and wug.surprisal take patterns")
         if isinstance(model, Path) and not model.expanduser().exists():
             raise InputError("no such folder", file=model)
-        return Model(models.open_model(str(model), options))
+        return Model(model_names.open_model(str(model), options))
     if "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
         if tokenizer is not None and not hasattr(tokenizer, "get_vocab"):
             raise InputError(
                 f"tokenizer={_short_repr(tokenizer)}: give one of transformers, AutoTokenizer.from_pretrained(…)"
             )
-        return Model(models.open_loaded(model, tokenizer, options))
+        return Model(model_names.open_loaded(model, tokenizer, options))
     if hasattr(model, "id") and hasattr(model, "options") and not options and is_function(model):
         return Model(ModelHandle.from_loaded(model))  # an object of the user's own class
     if is_function(model):

@@ -194,10 +194,9 @@ def cache_path(cache: Path | None, no_cache: bool) -> Path | None:
 
 def open_models(names: Sequence[str], options: Mapping[str, str], device: str | None) -> Iterator[ModelHandle]:
     """The models of names and patterns, opened one after the other; all names are checked first."""
-    from wug.evaluation import model_patterns
-    from wug.evaluation.models import model_spec, open_model
+    from wug.evaluation.models import expand, model_spec, open_model
 
-    matches = model_patterns.expand(names) if names else ()
+    matches = expand(names) if names else ()
     specs = [model_spec(match.text, options, device) for match in matches]
     return (open_model(spec) for spec in specs)
 

@@ -13,8 +13,7 @@ from wug.evaluation import executors
 from wug.evaluation.annotated_suite import with_metrics
 from wug.evaluation.cache import Cache
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.model_patterns import ExpandedModel, expand, is_pattern
-from wug.evaluation.models import builtin_model_for, model_spec
+from wug.evaluation.models import ExpandedModel, builtin_model_for, expand, is_pattern, model_spec
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
 from wug.evaluation.suite_selection import require_model_options, suites_by_protocol
