@@ -271,7 +271,7 @@ def import_results(
     imports = import_files(
         [user_path(file) for file in paths],
         target,
-        form=format,
+        format=format,
         model=model,
         sweep=sweep,
         command="wug.import_results(…)",

@@ -27,15 +27,15 @@ def command(files: tuple[str, ...], kind: str | None, suite_options: dict[str, s
     wug check suites/ --strict
     wug check mine.csv -S good=acceptable -S bad=unacceptable
     """
-    from wug.evaluation.checking import check_place
+    from wug.evaluation.checking import check_location
     from wug.evaluation.suites import find_suites, refuse_unknown_options
 
     matches = [find_suites(text, kind, suite_options) for text in files]
-    locations = [location for match in matches for location in match.places]
+    locations = [location for match in matches for location in match.locations]
     refuse_unknown_options(locations, kind, suite_options)
     errors = 0
     for location in locations:
-        report = check_place(location, kind, suite_options)
+        report = check_location(location, kind, suite_options)
         errors += any(problem.level == "error" or strict for problem in report.problems)
         total = f" ({plural(sum(report.counts.values()), 'item')})" if len(report.counts) == 1 else ""
         printing.print_text(f"{location.path}: {_summary(report.problems)}{total}")

@@ -26,7 +26,7 @@ def command(source: Path, target: Path, kind: str | None, suite_options: dict[st
     """
     from wug.evaluation.suites import find_suites, recognised_family
 
-    locations = find_suites(str(source), kind, suite_options).places
+    locations = find_suites(str(source), kind, suite_options).locations
     if len(locations) > 1:
         raise InputError(f"has {len(locations)} suites: convert them one at a time", file=source)
     path = locations[0].path

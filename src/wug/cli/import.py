@@ -46,9 +46,8 @@ def command(
 
     options = common.ResultOptions(summary=summary, by=by, store_path=store_path, format=format)
     store = Store(store_path or common.default_store())
-    imports = import_files(
-        [user_path(file) for file in files], store, form=source, model=model, sweep=sweep, command=common.command_line()
-    )
+    paths, command_line = [user_path(file) for file in files], common.command_line()
+    imports = import_files(paths, store, format=source, model=model, sweep=sweep, command=command_line)
     for notice in dict.fromkeys(stored_import.notice for stored_import in imports if stored_import.notice):
         printing.print_message(notice)
     if sweep is not None and format == "table" and not summary:

@@ -161,7 +161,7 @@ def _source(table: str) -> tuple[Path, Mapping[str, str]]:
         raise InputError("is a folder. Name the table itself", file=table)
     if path.suffix or path.parent.name:
         raise InputError("no such file", file=table)
-    (location, *further_locations) = find_suites(table).places
+    (location, *further_locations) = find_suites(table).locations
     if further_locations or not location.path.is_file() or not location.options.get("measure"):
         raise InputError("not one table of reading times. Name the file itself", file=table)
     return location.path, {name: value for name, value in location.options.items() if name != "language"}

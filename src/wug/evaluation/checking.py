@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wug.data import DataLocation
 from wug.errors import InputError, SuiteError
-from wug.evaluation.suites import counts, known_family, read_place, recognised_family
+from wug.evaluation.suites import counts, known_family, read_location, recognised_family
 from wug.options import names, refuse_unknown
 from wug.problems import Problem
 
@@ -37,7 +37,7 @@ class CheckReport:
     """How it was read and what it tests, in English, if its family has `read_back`."""
 
 
-def check_place(place: DataLocation, family: str | None, options: Mapping[str, str]) -> CheckReport:
+def check_location(place: DataLocation, family: str | None, options: Mapping[str, str]) -> CheckReport:
     """Check a file or folder; without errors, also read it and count its items."""
     chosen_options = {**place.options, **options}
     try:
@@ -47,7 +47,7 @@ def check_place(place: DataLocation, family: str | None, options: Mapping[str, s
         problems = check_file(place.path, reader.name, own_options)
         if any(problem.level == "error" for problem in problems):
             return CheckReport(problems)
-        suites = read_place(place, reader, options)
+        suites = read_location(place, reader, options)
     except SuiteError as error:
         return CheckReport(error.problems)
     except InputError as error:

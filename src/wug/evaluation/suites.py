@@ -37,7 +37,7 @@ def builtin_suites() -> dict[str, Path]:
 class ResolvedSuites:
     """The files and folders that a name of suites refers to."""
 
-    places: Sequence[data.DataLocation]
+    locations: Sequence[data.DataLocation]
     unread: Mapping[Path, str] = field(default_factory=dict)
     """Files of a folder that look like test data but are not read, with the reason."""
     ignored: Mapping[Path, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ def open_suites(
     """
     chosen_options = options or {}
     resolved = [find_suites(text, family, chosen_options) for text in ([texts] if isinstance(texts, str) else texts)]
-    places = [place for resolution in resolved for place in resolution.places]
+    places = [place for resolution in resolved for place in resolution.locations]
     families = [recognised_family(place.path, family or known_family(place), chosen_options) for place in places]
     refuse_unknown_options(places, family, chosen_options)
     for resolution in resolved:
@@ -65,7 +65,7 @@ def open_suites(
     suites: list[tuple[Suite, data.DataLocation]] = []
     for place, reader in zip(places, families, strict=True):
         _require_rules(defaults or {}, reader, place)
-        read = read_place(replace(place, options={**place.options, **(defaults or {})}), reader, chosen_options)
+        read = read_location(replace(place, options={**place.options, **(defaults or {})}), reader, chosen_options)
         for file, items in counts(place, read).items():
             log.info("%s: %s", file, plural(items, "item"))
         suites += ((suite, place) for suite in read)
@@ -88,7 +88,7 @@ def known_family(place: data.DataLocation) -> str | None:
     return place.family if place.family in registry.names("families") else None
 
 
-def read_place(place: data.DataLocation, family: Family, options: Mapping[str, str]) -> list[Suite]:
+def read_location(place: data.DataLocation, family: Family, options: Mapping[str, str]) -> list[Suite]:
     """Read the suites of a file or folder with those options that its family has."""
     chosen_options, known_options = {**place.options, **options}, names(family.OPTIONS)
     return family.read(place.path, {name: chosen_options[name] for name in known_options if name in chosen_options})
@@ -122,7 +122,7 @@ def _warn_unread(resolved: ResolvedSuites) -> None:
 
 def suite_paths(text: str) -> list[Path]:
     """The files or folders that a name of suites refers to."""
-    return [place.path for place in find_suites(text).places]
+    return [place.path for place in find_suites(text).locations]
 
 
 def find_suites(text: str, family: str | None = None, options: Mapping[str, str] | None = None) -> ResolvedSuites:
@@ -146,7 +146,7 @@ def find_suites(text: str, family: str | None = None, options: Mapping[str, str]
         whole = (
             [place]
             if data.is_one_suite(place.family)
-            else _expand_folder(place, family or _reader(place), options).places
+            else _expand_folder(place, family or _reader(place), options).locations
             for place in places
         )
         return ResolvedSuites([place for group in whole for place in group])

@@ -93,23 +93,23 @@ def formats() -> list[str]:
     return sorted([*names, *(family.name for family in registry.families() if family.export_run)])
 
 
-def write(form: str, runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:
+def write(format: str, runs: Sequence[ExportedRun], output: Path | None, options: ExportOptions) -> Iterator[str]:
     """Write runs in a format of another program, or as the submission of a benchmark; yields lines for the user."""
     if not any(exported.results for exported in runs):
         raise InputError("the run has no results to export")
-    submit = registry.family_of(form).export_run
+    submit = registry.family_of(format).export_run
     if submit is None:
-        writer = implemented(RunFormat, registry.find(WRITERS, form.replace("-", "_")))
+        writer = implemented(RunFormat, registry.find(WRITERS, format.replace("-", "_")))
         yield from writer.write(runs, output, options)
     else:
         results = [(result, exported.model_of(result)) for exported in runs for result in exported.results]
-        yield from submit(results, require_folder(form, output), collate=options.collate)
+        yield from submit(results, require_folder(format, output), collate=options.collate)
 
 
-def require_folder(form: str, output: Path | None) -> Path:
+def require_folder(format: str, output: Path | None) -> Path:
     """The folder to write to."""
     if output is None:
-        raise InputError(f"--to {form} writes a folder: name it with -o")
+        raise InputError(f"--to {format} writes a folder: name it with -o")
     return output
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from wug import registry
 from wug.errors import InputError, UnknownName
 from wug.exchange.imported import ImportedRun, renamed
-from wug.exchange.json_files import read_object
+from wug.exchange.json_files import read_strict_object
 from wug.files import HEAD_BYTES, content_sha256, head, read_bytes
 from wug.identity import IMPORTED
 from wug.interfaces import implemented
@@ -70,7 +70,7 @@ def import_files(
     paths: Sequence[Path],
     store: Store,
     *,
-    form: str | None = None,
+    format: str | None = None,
     model: str | None = None,
     sweep: str | None = None,
     command: str = "",
@@ -80,7 +80,7 @@ def import_files(
     Args:
         paths: Files and folders; those in a folder that no reader recognises are ignored.
         store: The run store.
-        form: The format; recognised by content by default.
+        format: The format; recognised by content by default.
         model: The name of the model, with a checkpoint after `@`; as in the files by default.
         sweep: The name of the sweep that the runs become part of.
         command: The command to store with the runs.
@@ -88,7 +88,7 @@ def import_files(
     Raises:
         InputError: If a file is damaged or of no known format, or two files contradict each other.
     """
-    runs = [run for name, files in _files_by_format(paths, form).items() for run in _read(name, files)]
+    runs = [run for name, files in _files_by_format(paths, format).items() for run in _read(name, files)]
     if model is not None:
         if len({run.name for run in runs if run.name}) > 1:
             names = ", ".join(sorted({run.name for run in runs}))
@@ -104,31 +104,31 @@ def import_files(
     return [_store(store, prepared_run, stored_run, sweep_id, command) for prepared_run, stored_run in checked]
 
 
-def _read(form: str, files: Sequence[Path]) -> list[ImportedRun]:
+def _read(format: str, files: Sequence[Path]) -> list[ImportedRun]:
     """The runs in some files of a format; values of another type than the format has are an error, too."""
     try:
-        return list(readers()[form].read(files))
+        return list(readers()[format].read(files))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
-        log.debug("reading %s failed", form, exc_info=error)
+        log.debug("reading %s failed", format, exc_info=error)
         file = files[0] if len(files) == 1 else f"one of {len(files)} files"
-        message = f"a value is not of the type that the format {form} has there ({type(error).__name__}: {error})"
+        message = f"a value is not of the type that the format {format} has there ({type(error).__name__}: {error})"
         raise InputError(message, file=file) from None
 
 
-def _files_by_format(paths: Sequence[Path], form: str | None) -> dict[str, list[Path]]:
+def _files_by_format(paths: Sequence[Path], format: str | None) -> dict[str, list[Path]]:
     available = readers()
-    if form is not None and form not in available:
-        raise UnknownName("format", form, available)
+    if format is not None and format not in available:
+        raise UnknownName("format", format, available)
     files_by_format: dict[str, list[Path]] = {}
     for path in paths:
         inside = [path] if not path.is_dir() else _files(path)
-        formats = {file: form or _format(file, available) for file in inside}
+        formats = {file: format or _format(file, available) for file in inside}
         for file, name in formats.items():
             if not name and file.suffix in SUFFIXES and not read_bytes(file, HEAD_BYTES):
                 raise InputError("the file is empty: import the others by name, or remove it", file=file)
         if not any(formats.values()):
             if path.is_file() and ".json" in path.suffixes:
-                read_object(path)  # a damaged file says so
+                read_strict_object(path)  # a damaged file says so
             raise InputError(f"no results in a format that wug imports: {', '.join(available)}", file=path)
         for file, name in formats.items():
             if name and file not in files_by_format.setdefault(name, []):

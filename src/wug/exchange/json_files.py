@@ -16,7 +16,7 @@ Json = dict[str, Any]
 Pairs = Callable[[list[tuple[str, Any]]], Json]
 
 
-def read_object(path: Path, *, nan: bool = False) -> Json:
+def read_strict_object(path: Path, *, nan: bool = False) -> Json:
     """The object in a JSON file; large files and repeated keys are refused, and NaN unless the format has it."""
     if path.is_file() and (size := path.stat().st_size) > max_unpacked_bytes():
         what = f"has {size:,} bytes, and {max_unpacked_bytes():,} is the maximum for one JSON object"
@@ -32,7 +32,7 @@ def read_object(path: Path, *, nan: bool = False) -> Json:
     return _parsed(read_text(path), path, None, nan=nan, pairs=unique)
 
 
-def read_objects(path: Path) -> Iterator[tuple[str, Json]]:
+def read_object_lines(path: Path) -> Iterator[tuple[str, Json]]:
     """The objects of a JSON Lines file, each with its place, one at a time."""
     for number, line in enumerate(iterate_lines(path), 1):
         if line.strip():
@@ -40,7 +40,7 @@ def read_objects(path: Path) -> Iterator[tuple[str, Json]]:
             yield place, _parsed(line, path, place)
 
 
-def finite_number(value: object, what: str, path: Path, place: str | None = None) -> float:
+def require_number(value: object, what: str, path: Path, place: str | None = None) -> float:
     """The value as a finite number, or an error."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"{what} is {shortened(repr(value))}, not a number", file=path, place=place)

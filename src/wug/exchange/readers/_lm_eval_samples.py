@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.exchange.imported import ImportedSuite, families_of_samples, fits
-from wug.exchange.json_files import Json, finite_number, mapping, read_objects
+from wug.exchange.json_files import Json, mapping, read_object_lines, require_number
 from wug.files import shortened
 from wug.identity import IMPORTED
 from wug.interfaces import Family
@@ -83,13 +83,13 @@ def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, st
     """
     candidates = [candidate for candidate in families_of_samples() if suite.kind in (IMPORTED, candidate.name)]
     if suite.kind == IMPORTED:
-        for place, row in read_objects(file.path):
+        for place, row in read_object_lines(file.path):
             sample = _document(row, file.path, place, task.delimiter).sample
             candidates = [candidate for candidate in candidates if _is_item(candidate, sample)]
     family = candidates[0] if candidates else None
     suite.kind = suite.kind if family is None else family.name
     reading = _Reading(file, suite, family, groups, task)
-    for place, row in read_objects(file.path):
+    for place, row in read_object_lines(file.path):
         reading.add(_document(row, file.path, place, task.delimiter))
     reading.finish()
 
@@ -195,7 +195,7 @@ def _document(row: Json, path: Path, place: str, delimiter: str) -> _Document:
     if not isinstance(metrics, list):
         metrics = [name for name in JUDGEMENTS if name in row]
     values = {
-        str(name): finite_number(row.get(name), str(name), path, place)
+        str(name): require_number(row.get(name), str(name), path, place)
         for name in metrics
         if not isinstance(row.get(name), list | dict)
     }

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite, families_of_samples, fits
-from wug.exchange.json_files import Json, finite_number, mapping, read_object, read_objects, text
+from wug.exchange.json_files import Json, mapping, read_object_lines, read_strict_object, require_number, text
 from wug.files import iterate_lines
 from wug.identity import OVERALL
 from wug.interfaces import Family
@@ -51,7 +51,7 @@ def _unzipped_name(path: Path) -> str:
 
 
 def _run(path: Path) -> ImportedRun:
-    document = read_object(path)
+    document = read_strict_object(path)
     version = str(document.get("schema_version"))
     if not version.startswith("0.3"):
         raise InputError(f"schema version {version}, and wug reads 0.3", file=path)
@@ -99,19 +99,19 @@ def _add(suites: dict[str, ImportedSuite], entry: Json, place: str, path: Path) 
     share = config.get("metric_unit") == "proportion"
     meaning = str(config.get("evaluation_description") or "")
     suite.declare(metric, better=config.get("lower_is_better") is not True, meaning=meaning, share=share)
-    value = finite_number(scored.get("score"), f"{place}.score_details.score", path)
+    value = require_number(scored.get("score"), f"{place}.score_details.score", path)
     suite.estimates.append(_estimate(metric, group, value, scored.get("uncertainty") or {}, path))
     return Evaluation(suite_name, metric, share)
 
 
 def _estimate(metric: str, group: str, value: float, uncertainty: Json, path: Path) -> Estimate:
-    n = int(finite_number(uncertainty.get("num_samples") or 0, "num_samples", path))
+    n = int(require_number(uncertainty.get("num_samples") or 0, "num_samples", path))
     interval, error = uncertainty.get("confidence_interval"), uncertainty.get("standard_error")
     if interval:
-        low, high = (finite_number(interval.get(name), f"the {name} bound", path) for name in ("lower", "upper"))
+        low, high = (require_number(interval.get(name), f"the {name} bound", path) for name in ("lower", "upper"))
         return Estimate(metric, group, value, n, low, high, str(interval.get("method") or "unknown"))
     if error:
-        half = 1.96 * finite_number(error.get("value"), "standard_error", path)
+        half = 1.96 * require_number(error.get("value"), "standard_error", path)
         return Estimate(metric, group, value, n, value - half, value + half, "stderr")
     return Estimate(metric, group, value, n)
 
@@ -137,10 +137,10 @@ def _add_samples(
         if candidates:
             suites[suite].kind = candidates[0].name
     explained: dict[str, set[str]] = {suite: set() for suite in families}
-    for place, row in read_objects(path):
+    for place, row in read_object_lines(path):
         evaluation, _ = _evaluation(row, document, evaluations, path, place)
         sample, item = _sample(row, path, place), str(row["sample_id"])
-        score = finite_number((row.get("evaluation") or {}).get("score"), "evaluation.score", path, place)
+        score = require_number((row.get("evaluation") or {}).get("score"), "evaluation.score", path, place)
         metadata = {str(key): str(value) for key, value in (row.get("metadata") or {}).items() if key != "logprobs"}
         detail: dict[str, Any] = {}
         if item not in explained[evaluation.suite]:
@@ -157,7 +157,7 @@ def _families(path: Path, document: Json, evaluations: Mapping[str, Evaluation])
     available = families_of_samples()
     families: dict[str, list[Family]] = {}
     seen: dict[str, set[str]] = {name: set() for name in evaluations}
-    for place, row in read_objects(path):
+    for place, row in read_object_lines(path):
         evaluation, name = _evaluation(row, document, evaluations, path, place)
         item = text(row.get("sample_id"), "sample_id", path, place)
         if item in seen[name]:

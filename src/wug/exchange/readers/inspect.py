@@ -15,7 +15,7 @@ from typing import Any
 
 from wug.errors import InputError, first_line
 from wug.exchange.imported import ImportedRun, ImportedSuite
-from wug.exchange.json_files import Json, finite_number, mapping, read_object, text
+from wug.exchange.json_files import Json, mapping, read_strict_object, require_number, text
 from wug.files import max_unpacked_bytes, shortened
 from wug.identity import OVERALL
 from wug.outcomes import Estimate, Outcome
@@ -53,7 +53,7 @@ def recognises(path: Path, head: str) -> bool:
 def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     """One run per log."""
     for path in files:
-        log = _archive(path) if path.suffix == ".eval" else read_object(path)
+        log = _archive(path) if path.suffix == ".eval" else read_strict_object(path)
         yield _run(log, path)
 
 
@@ -84,7 +84,7 @@ def _run(log: Json, path: Path) -> ImportedRun:
 
 def _metrics(results: Json, suite: ImportedSuite, path: Path) -> dict[str, str]:
     """Take in the metrics of all scorers; returns the metric of each scorer that is the mean of its samples."""
-    n = int(finite_number(results.get("completed_samples") or 0, "completed_samples", path))
+    n = int(require_number(results.get("completed_samples") or 0, "completed_samples", path))
     metric_names: dict[str, str] = {}
     for score in results.get("scores") or ():
         scorer = text(score.get("name"), "a score's name", path)
@@ -94,9 +94,9 @@ def _metrics(results: Json, suite: ImportedSuite, path: Path) -> dict[str, str]:
             if name in ("stderr", "std", "var"):
                 continue
             metric = f"{scorer}/{name}"
-            value = finite_number(mapping(entry, metric, path).get("value"), metric, path)
+            value = require_number(mapping(entry, metric, path).get("value"), metric, path)
             suite.declare(metric, share=name == "accuracy")
-            half = None if error is None else 1.96 * finite_number(error, f"stderr of {scorer}", path)
+            half = None if error is None else 1.96 * require_number(error, f"stderr of {scorer}", path)
             low, high = (None, None) if half is None else (value - half, value + half)
             suite.estimates.append(Estimate(metric, OVERALL, value, n, low, high, None if half is None else "stderr"))
             if name in MEANS:
@@ -144,7 +144,7 @@ def _values(
         number = GRADES.get(grade, grade) if isinstance(grade, str) else grade
         if isinstance(number, bool):
             number = float(number)
-        yield metric, finite_number(number, f"the value of {metric}", path, place)
+        yield metric, require_number(number, f"the value of {metric}", path, place)
 
 
 def _detail(sample: Json) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from wug import data, registry
 from wug.errors import InputError
 from wug.exchange.export import portable
 from wug.exchange.imported import Aggregate, ImportedRun, ImportedSuite, estimate
-from wug.exchange.json_files import Json, finite_number, mapping, read_object
+from wug.exchange.json_files import Json, mapping, read_strict_object, require_number
 from wug.exchange.readers._lm_eval_samples import SampleFile, Task, metric_name, read_samples
 from wug.identity import IMPORTED, OVERALL, Group
 
@@ -69,7 +69,7 @@ def _results_of(sample: Path, results: Sequence[Path]) -> Path | None:
 
 
 def _run(path: Path, samples: Sequence[Path]) -> ImportedRun:
-    document = read_object(path)
+    document = read_strict_object(path)
     tasks = {task.name: task for task in _tasks(document, path)}
     if not tasks:
         raise InputError("no task has results", file=path)
@@ -118,7 +118,7 @@ def _task(
     path: Path,
 ) -> Task:
     size = sizes.get("effective", values.get("sample_len"))
-    n = _item_count(metrics) if size is None else int(finite_number(size, f"the number of items of {name}", path))
+    n = _item_count(metrics) if size is None else int(require_number(size, f"the number of items of {name}", path))
     general = mapping(document.get("config") or {}, "config", path)
     shots = (document.get("n-shot") or {}).get(name, config.get("num_fewshot", general.get("num_fewshot", 0)))
     version = (document.get("versions") or {}).get(name, "")
@@ -137,8 +137,8 @@ def _values(task: str, values: Json, path: Path) -> Iterator[tuple[str, tuple[fl
             continue
         error = values.get(f"{base}_stderr{comma}{filtered}")
         what = f"{key} of {task}"
-        number = finite_number(value, what, path)
-        standard_error = None if error in NOT_KNOWN else finite_number(error, f"the standard error of {what}", path)
+        number = require_number(value, what, path)
+        standard_error = None if error in NOT_KNOWN else require_number(error, f"the standard error of {what}", path)
         yield metric_name(base, filtered), (number, standard_error)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite, adopted_data, fetched_data
-from wug.exchange.json_files import Json, finite_number, mapping, read_object
+from wug.exchange.json_files import Json, mapping, read_strict_object, require_number
 from wug.families.babylm.ages import AGE, CORRELATION, age_correlation, child_ages, read_children, word_ages
 from wug.families.babylm.reading import ReadingTimesSuite, reading_rows
 from wug.families.babylm.submission import CHECKPOINTS, FAST, FILES
@@ -48,7 +48,7 @@ def recognises(path: Path, head: str) -> bool:
 def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     """One run per submission, and one per checkpoint of its scores on the fast tasks."""
     for path in files:
-        document = read_object(path, nan=True)
+        document = read_strict_object(path, nan=True)
         name, revision = _model(path)
         objects = [part for part in document.values() if isinstance(part, dict)]
         alone = "results" in document or all("predictions" in part for part in objects)
@@ -138,8 +138,8 @@ def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
     surprisals: list[tuple[float, float]] = []
     for number, item in enumerate(gold.items):
         row, place = rows[number], f"reading, {number}"
-        value = finite_number(row.get("pred"), "pred", path, place)
-        previous = finite_number(row.get("prev_pred"), "prev_pred", path, place) if len(item.texts) > 1 else math.nan
+        value = require_number(row.get("pred"), "pred", path, place)
+        previous = require_number(row.get("prev_pred"), "prev_pred", path, place) if len(item.texts) > 1 else math.nan
         surprisals.append((value, previous))
     for reading_row in reading_rows(gold.items, surprisals):
         _take(suite, reading_row)
@@ -157,7 +157,7 @@ def _ages(gold: _Gold, content: Json, path: Path) -> ImportedSuite:
         result = mapping(row, "a result", path, f"aoa, result {number}")
         value = result.get("surprisal")
         if not (isinstance(value, float) and math.isnan(value)):  # NaN: a word that the pipeline could not score
-            value = finite_number(value, "surprisal", path, f"aoa, result {number}")
+            value = require_number(value, "surprisal", path, f"aoa, result {number}")
         points.setdefault(str(result.get("target_word")), []).append((str(result.get("step")), value))
     ages = word_ages(points, child_ages(read_children(gold.folder)))
     suite.metrics[AGE] = Metric(AGE, "score", "neither", meaning="log10 of the training words until a word is acquired")
@@ -189,7 +189,7 @@ def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSui
         detail = {"options": list(item.predictions), "right": 1, "chosen": chosen}
         groups = {"paradigm": item.uid, **item.groups}
         if rated:
-            preferences.append(finite_number(row.get("prob"), "prob", path, f"{task}, {item.uid}_{place}"))
+            preferences.append(require_number(row.get("prob"), "prob", path, f"{task}, {item.uid}_{place}"))
             suite.add(Outcome(name, PREFERENCE, preferences[-1], groups, {**detail, "human": item.ratio}))
         else:
             verdicts.setdefault(item.groups.get("subset", ""), {}).setdefault(item.uid, []).append(chosen == 1)
@@ -231,7 +231,7 @@ def _fast(scores: Json, name: str, path: Path) -> Iterator[ImportedRun]:
                 suite.declare("score", meaning="score of the task, as submitted", share=task not in CORRELATED)
                 score = scores_of_task[checkpoint]
                 groups = score if isinstance(score, dict) else {"": score}
-                values = {uid: finite_number(value, f"{task} {uid}", path, FAST) for uid, value in groups.items()}
+                values = {uid: require_number(value, f"{task} {uid}", path, FAST) for uid, value in groups.items()}
                 named = {OVERALL: fmean(values.values()), **{f"paradigm={uid}": v for uid, v in values.items() if uid}}
                 suite.estimates += [
                     Estimate("score", group, value, 0, method=UNSIZED) for group, value in named.items()

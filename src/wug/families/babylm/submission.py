@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from wug import registry
 from wug.errors import InputError
-from wug.exchange.json_files import mapping, read_object
+from wug.exchange.json_files import mapping, read_strict_object
 from wug.families.babylm.ages import age_correlation, word_ages, words_seen
 from wug.families.babylm.reading import EYE_TRACKING, SELF_PACED
 from wug.families.babylm.suite import ACCURACY, MACRO, SPEARMAN
@@ -161,7 +161,7 @@ def _collated(parts: Sequence[_Part], files: Mapping[Path, object]) -> dict[str,
         path = full[0].zero_shot / file
         if path not in files and not path.is_file():
             raise InputError(f"--collate needs {name}: run it with --protocol babylm, or with the pipeline into {path}")
-        collated[name] = files.get(path) or read_object(path, nan=True)
+        collated[name] = files.get(path) or read_strict_object(path, nan=True)
         _require_size(name, mapping(collated[name], name, path), path)
     fast: dict[str, dict[str, dict[str, float]]] = {}
     for part in parts:

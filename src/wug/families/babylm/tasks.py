@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError
-from wug.exchange.json_files import mapping, read_object
+from wug.exchange.json_files import mapping, read_strict_object
 from wug.files import ASSETS, read_lines, read_text, shortened, writing
 from wug.record_tables import Record, read_table, stem
 
@@ -243,7 +243,7 @@ def _items(name: str, file: Path) -> Iterator[BabylmItem]:
 def _rows(file: Path) -> Iterator[Record]:
     """The rows of a file; InputError for the first line that is none."""
     if file.name.removesuffix(".gz").endswith(".json"):
-        for word, contexts in read_object(file).items():
+        for word, contexts in read_strict_object(file).items():
             if not isinstance(contexts, list):
                 raise InputError("is not a list of contexts", file=file, place=shortened(repr(word)))
             if len(word) > 1:  # as the pipeline

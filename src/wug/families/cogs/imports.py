@@ -8,7 +8,7 @@ from statistics import fmean
 
 from wug.errors import InputError
 from wug.exchange.imported import Aggregate, ImportedRun, ImportedSuite
-from wug.exchange.json_files import finite_number, read_object
+from wug.exchange.json_files import read_strict_object, require_number
 from wug.families.cogs.read import GENERALISATIONS
 
 FORMAT = "cogs-accuracies"
@@ -23,7 +23,7 @@ def recognises(path: Path, head: str) -> bool:
 def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     """One run per file; `overall` must be the mean over the types."""
     for path in files:
-        values = {name: finite_number(value, name, path) for name, value in read_object(path).items()}
+        values = {name: require_number(value, name, path) for name, value in read_strict_object(path).items()}
         overall = values.pop("overall", None)
         if unknown := sorted(values.keys() - GENERALISATIONS.keys()):
             raise InputError(f"{unknown[0]!r} is not a generalisation type of COGS", file=path)
