@@ -29,15 +29,10 @@ def processes(models: Sequence[ModelSpec]) -> int:
         return 1
     sizes = [size for spec in models if (size := size_of(spec)) is not None]
     free = _free(models[0])
-    if not sizes or any(bytes_ is None for bytes_ in free):
+    if not sizes or free is None:
         return 1
     need = MEMORY_PER_FILE_BYTE * max(sizes) + PROCESS_OVERHEAD_BYTES
-    return max(
-        1,
-        min(
-            len(models), MAX_PROCESSES_PER_GPU, cores() // 2, *(bytes_ // need for bytes_ in free if bytes_ is not None)
-        ),
-    )
+    return max(1, min(len(models), MAX_PROCESSES_PER_GPU, cores() // 2, free // need))
 
 
 def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
@@ -64,9 +59,11 @@ def _shares_gpu(spec: ModelSpec) -> bool:
     return alone and registry.traits(spec.backend).shares_device and device_of(spec).startswith("cuda")
 
 
-def _free(spec: ModelSpec) -> tuple[int | None, ...]:
-    """Free bytes of main memory, and of the GPU for a model that runs there; None if unknown."""
-    return (free_memory(),) if device_of(spec) == "cpu" else (free_memory(), _free_on_gpu())
+def _free(spec: ModelSpec) -> int | None:
+    """Free bytes of main memory, or of the GPU if the model runs there and it has less; None if one is unknown."""
+    amounts = [free_memory()] if device_of(spec) == "cpu" else [free_memory(), _free_on_gpu()]
+    known = [bytes_ for bytes_ in amounts if bytes_ is not None]
+    return min(known) if len(known) == len(amounts) else None
 
 
 def device_of(spec: ModelSpec) -> str:
