@@ -178,6 +178,13 @@ def test_a_family_imports_no_other_family() -> None:
         assert not others & families, path.relative_to(SOURCE)
 
 
+def test_only_backends_and_training_import_the_code_for_hugging_face() -> None:
+    """Other code knows what backends declare: `open_loaded`, `snapshot`, `revisions`."""
+    for path in (path for path in MODULES if layer(path) not in ("models", "train")):
+        found = {name for name in _imported_names(path) if name.startswith(("wug.models.huggingface", "huggingface_"))}
+        assert not found, path.relative_to(SOURCE)
+
+
 def test_heavy_packages_are_imported_late() -> None:
     """Inside functions, or at the top of modules of `models` that are themselves imported inside functions."""
     tops = {path: imports(path, top_only=True, members=True) for path in MODULES}
