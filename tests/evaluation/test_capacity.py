@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from wug import registry
@@ -68,3 +70,21 @@ def test_free_memory_is_in_bytes() -> None:
     free = capacity.free_memory()
     assert free is not None
     assert free > 100_000_000  # a machine with less could not run these tests
+
+
+def test_the_size_of_a_downloaded_model_is_that_of_its_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    folder = tmp_path / "models--owner--name"
+    snapshot = folder / "snapshots" / ("0" * 40)
+    for path, text in [
+        (folder / "refs" / "main", "0" * 40),
+        (snapshot / "config.json", "{}"),
+        (snapshot / "model.safetensors", "12345"),
+    ]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert capacity.size_of(ModelSpec("causal", "owner/name")) == 5
+    assert capacity.size_of(ModelSpec("causal", "owner/other")) is None
+    assert capacity.size_of(ModelSpec("ngram", "owner/name")) is None
