@@ -121,7 +121,7 @@ def split_rows(path: Path, text: str, skipped: int = 0, *, quoted: bool = True) 
         ) from None
 
 
-def need(header: Sequence[str], columns: Sequence[str]) -> ProblemList:
+def missing_columns(header: Sequence[str], columns: Sequence[str]) -> ProblemList:
     """One error per column that is missing from a header."""
     problems = ProblemList()
     for name in columns:

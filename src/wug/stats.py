@@ -119,7 +119,7 @@ def ratio_interval(tops: Floats, bottoms: Floats) -> IntervalResult:
     if not at_bound:
         return IntervalResult(Interval(mean - quantile * error, mean + quantile * error), "t")
     skewness = float((left**3).mean()) / deviation**3
-    low, high = (mean - _unskewed(end, skewness, n) * error for end in (quantile, -quantile))
+    low, high = (mean - _inverse_cubic(end, skewness, n) * error for end in (quantile, -quantile))
     return IntervalResult(Interval(low, high), "hall")
 
 
@@ -342,7 +342,7 @@ def mean_over_runs(runs: Sequence[Iterable[Estimate]], *, population: bool = Fal
     return means
 
 
-def _unskewed(x: float, skewness: float, n: int) -> float:
+def _inverse_cubic(x: float, skewness: float, n: int) -> float:
     """The inverse of Hall's cubic (1992, eq. 3.2: t + γt²/3√n + γ²t³/27n + γ/6√n) at `x`."""
     if abs(skewness) < 1e-9:
         return x

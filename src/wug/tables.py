@@ -344,7 +344,7 @@ def _kind(values: Sequence[Any]) -> ColumnType:
     return str if types == {str} else object
 
 
-def no_formula(text: str) -> str:
+def escape_formula(text: str) -> str:
     """The text, with an apostrophe in front if a spreadsheet would evaluate it as a formula."""
     is_formula = text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(text)
     return f"'{text}" if is_formula else text

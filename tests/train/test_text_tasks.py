@@ -108,7 +108,7 @@ def test_masked_sentences_of_a_row_do_not_see_each_other() -> None:
 def test_the_right_share_of_tokens_is_hidden_and_never_a_mark() -> None:
     task = masked()
     tokens = task.rows_of(torch.from_numpy(np.repeat(task.rows.bos_positions[:6], 50)), 40)
-    places, wanted, shown = task.hide(tokens)
+    places, wanted, shown = task.mask(tokens)
     assert places.shape == (300, int(MASKED_SHARE * 40))
     assert not torch.isin(wanted, torch.tensor([task.rows.bos, task.tokenizer.sep_token_id])).any()
     assert torch.equal(tokens.gather(1, places), wanted)

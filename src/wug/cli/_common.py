@@ -121,7 +121,7 @@ class ResultOptions:
     format: str = "table"
 
     @classmethod
-    def take(cls, values: dict[str, Any]) -> ResultOptions:
+    def from_values(cls, values: dict[str, Any]) -> ResultOptions:
         """The options, removed from the values of a command."""
         options = cls(**{field.name: values.pop(field.name) for field in fields(cls) if field.name in values})
         if options.summary and (options.by or options.effects):
@@ -302,7 +302,7 @@ def write_page(store: Store, runs: Iterable[int], comparison: RunComparison | No
     notify(f"wrote {output}")
 
 
-def keep(results: Sequence[Result], store_path: Path | None) -> str:
+def store_runs(results: Sequence[Result], store_path: Path | None) -> str:
     """Store results as one run per model; returns a hint."""
     from wug.results.store import Store, run_key
 

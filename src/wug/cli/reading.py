@@ -102,7 +102,7 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
     with opened_cache(cache_path) as cache, common.progress("scoring texts") as report:
         reading = run_reading(_request(path, columns, options, cache, report))
     _write_files(reading, options)
-    hint = common.keep(reading.results, options["store_path"]) if options["save"] else None
+    hint = common.store_runs(reading.results, options["store_path"]) if options["save"] else None
     match options["format"]:
         case "json":
             printing.print_data(_as_json(reading))

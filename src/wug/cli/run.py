@@ -134,7 +134,7 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
     """
     from wug.evaluation import service
 
-    result_options = common.ResultOptions.take(values)
+    result_options = common.ResultOptions.from_values(values)
     if path is not None:
         _require_writer(path, result_options.save)
     request = output.with_sweep_file(_request(values, result_options))

@@ -54,7 +54,7 @@ def _score(
     from wug.evaluation.evaluate import build_result, build_signature
     from wug.results.average import averages
 
-    result_options = common.ResultOptions.take(values)
+    result_options = common.ResultOptions.from_values(values)
     # A file that is given with and without the option counts once.
     scored_suites = declared.score(paths if more is None else list(dict.fromkeys([*paths, *more])), **values)
     if isinstance(scored_suites, str):
@@ -66,5 +66,5 @@ def _score(
     ]
     if declared.spread is not None and declared.unaveraged not in values.get("suite_options", ()):
         results += averages(results, population=declared.spread == "population")
-    hint = common.keep(results, result_options.store_path) if result_options.save else None
+    hint = common.store_runs(results, result_options.store_path) if result_options.save else None
     common.deliver_new(results, result_options, hint)

@@ -43,7 +43,7 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     from wug.results.run_names import side
     from wug.views.text import failing_lines, failing_table
 
-    options = common.ResultOptions.take(values)
+    options = common.ResultOptions.from_values(values)
     if failing and (options.summary or options.by or options.effects):
         raise click.UsageError("--failing lists items: it excludes --summary, --by and --effects")
     if failing and pooled:

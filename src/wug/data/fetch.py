@@ -190,7 +190,7 @@ def fetch_selection(
     """Fetch the missing or invalid files of a selection."""
     from filelock import FileLock
 
-    if not faulty(selection):
+    if not damaged_files(selection):
         return
     require_acceptance(selection, accept)
     folder = folder_of(selection.set)
@@ -199,7 +199,7 @@ def fetch_selection(
         lock = FileLock(folder.with_name(f"{folder.name}.lock"))
         lock.acquire()
     try:
-        files = faulty(selection)  # another process may have fetched it
+        files = damaged_files(selection)  # another process may have fetched it
         if files:
             write_record(selection.set)
             _fetch_files(selection.set, files, source, progress or (lambda done, total: None))
@@ -217,7 +217,7 @@ def require_acceptance(selection: SetSelection, accept: bool) -> None:
         )
 
 
-def faulty(selection: SetSelection) -> list[File]:
+def damaged_files(selection: SetSelection) -> list[File]:
     """The files that are missing or have a wrong checksum."""
     folder = folder_of(selection.set)
     absent = missing(selection)

@@ -35,7 +35,7 @@ class VerifiedFiles:
         self._known[name], self._new = state, True
         return True
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save what was verified."""
         if self._new:
             with suppress(InputError):  # without write access, files are compared each time
@@ -89,7 +89,7 @@ def missing(selection: SetSelection) -> list[File]:
 def fetched(name: str) -> bool:
     """Whether all of a set or a part is fetched and unchanged."""
     selection = find(name)
-    return not missing(selection) and not altered(selection.set, selection.files)
+    return not missing(selection) and not altered_files(selection.set, selection.files)
 
 
 def paths(name: str) -> list[Path]:
@@ -156,7 +156,7 @@ def require(selection: SetSelection, name: str) -> None:
 
 def refuse_altered(selection: SetSelection, name: str) -> None:
     """Raise DataError if a file was changed."""
-    if changed := altered(selection.set, selection.files):
+    if changed := altered_files(selection.set, selection.files):
         accept = " --accept" if selection.set.restriction else ""
         raise DataError(
             f"{name}: changed since it was fetched, so it is no longer the published version:{listed_files(changed)}\n"
@@ -164,7 +164,7 @@ def refuse_altered(selection: SetSelection, name: str) -> None:
         )
 
 
-def altered(test_set: TestSet, files: Iterable[File]) -> list[Path]:
+def altered_files(test_set: TestSet, files: Iterable[File]) -> list[Path]:
     """The files that were changed."""
     folder = folder_of(test_set)
     checked = VerifiedFiles(folder)
@@ -173,7 +173,7 @@ def altered(test_set: TestSet, files: Iterable[File]) -> list[Path]:
         path = folder / file.name
         if path.is_file() and not checked.confirms(path, partial(file.matches, path)):
             changed.append(path)
-    checked.keep()
+    checked.save()
     return changed
 
 

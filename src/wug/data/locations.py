@@ -16,7 +16,7 @@ from wug.data.folder import (
     PART,
     VerifiedFiles,
     adopted,
-    altered,
+    altered_files,
     folder_of,
     listed_files,
     record,
@@ -90,7 +90,7 @@ def location_of(path: Path) -> DataLocation | None:
         return None
     folder = folder_of(test_set)
     archived = [folder / file.name for file in files if (folder / _unpacked(file.name)).is_dir()]
-    unchanged = not altered(test_set, files) and not _foreign_files(test_set, path)
+    unchanged = not altered_files(test_set, files) and not _foreign_files(test_set, path)
     if unchanged and all(_is_as_unpacked(test_set, archive) for archive in archived):
         return location
     log.warning("%s: changed since it was fetched. Results do not cite %s", path, name)
@@ -129,7 +129,7 @@ def _foreign_files(test_set: TestSet, path: Path) -> list[Path]:
 def _is_as_unpacked(test_set: TestSet, archive: Path) -> bool:
     verified = VerifiedFiles(folder_of(test_set))
     confirmed = verified.confirms(archive.with_name(_unpacked(archive.name)), partial(archives.is_as_unpacked, archive))
-    verified.keep()
+    verified.save()
     return confirmed
 
 

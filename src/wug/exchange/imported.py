@@ -167,7 +167,7 @@ def families_of_samples() -> list[Family]:
     return sorted(families, key=lambda family: (not family.TRAITS.sample_options, family.name))
 
 
-def fits(family: Family, sample: Sample) -> bool:
+def is_item_of(family: Family, sample: Sample) -> bool:
     """Whether a sample can be an item of a family."""
     options = family.TRAITS.sample_options
     return not options or (len(sample.choices) == options and not sample.contexts)

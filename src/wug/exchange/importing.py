@@ -99,7 +99,7 @@ def import_files(
             raise InputError("the file does not name the model: give it with --model NAME", file=run.files[0])
     prepared = [_prepare(run) for run in sorted(_merge(runs), key=_run_order)]
     stored = _Stored(store)
-    checked = [(prepared_run, stored.same(prepared_run)) for prepared_run in prepared]
+    checked = [(prepared_run, stored.find_same(prepared_run)) for prepared_run in prepared]
     sweep_id = None if sweep is None else _sweep(store, sweep, [prepared_run.run for prepared_run in prepared], command)
     return [_store(store, prepared_run, stored_run, sweep_id, command) for prepared_run, stored_run in checked]
 
@@ -203,7 +203,7 @@ class _Stored:
         rows = store.reader.each("SELECT id, key, model FROM runs WHERE status = 'complete' AND removed IS NULL")
         self._runs = [(row["id"], row["key"], row["model"]) for row in rows if row["model"].startswith(f"{IMPORTED}/")]
 
-    def same(self, prepared: _Prepared) -> StoredImport | None:
+    def find_same(self, prepared: _Prepared) -> StoredImport | None:
         """The run that was made of the same files, or has the same values; an error if values contradict it."""
         for number, key, model in self._runs:
             if key == prepared.key:

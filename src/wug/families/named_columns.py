@@ -13,7 +13,7 @@ from wug.files import shortened
 from wug.formatting import plural
 from wug.options import Option
 from wug.problems import ProblemList, refuse_errors
-from wug.record_tables import Record, RecordTable, as_number, need, plain
+from wug.record_tables import Record, RecordTable, as_number, missing_columns, plain
 
 Key = TypeVar("Key", bound=Hashable)
 COLUMN_OPTIONS = (
@@ -56,7 +56,7 @@ class NamedColumns:
         excluded = [_condition(text) for text in values["exclude"]]
         item = values["item"] or (("item",) if "item" in table.header else ())
         required = (*values["item"], *values["groups"], *(column for column, _ in excluded))
-        refuse_errors(ProblemList.of(table.problems, need(table.header, required)), path)
+        refuse_errors(ProblemList.of(table.problems, missing_columns(table.header, required)), path)
         records, notices = list(table.records), []
         for column, value in excluded:
             before = len(records)
@@ -68,7 +68,7 @@ class NamedColumns:
 
     def require(self, *columns: str) -> None:
         """Raise a SuiteError if a column is missing."""
-        refuse_errors(need(self.header, columns), self.path)
+        refuse_errors(missing_columns(self.header, columns), self.path)
 
     def number(self, record: Record, column: str, *, finite: bool = True) -> float:
         """The number in a field; NaN and a problem if there is none, or it must be finite and is not."""

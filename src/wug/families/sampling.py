@@ -15,7 +15,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 """The fractional part of the golden ratio, times 2 ** 64."""
 
 
-def spread(rows: Sequence[Row], count: int) -> tuple[Row, ...]:
+def evenly_spaced(rows: Sequence[Row], count: int) -> tuple[Row, ...]:
     """`count` evenly spaced rows, in order; all rows if there are fewer."""
     if count >= len(rows):
         return tuple(rows)

@@ -260,7 +260,7 @@ class NgramModel:
         return replace(scores, extras={n: extra for n, extra in scores.extras.items() if n in with_distribution})
 
     def _values(self, texts: Ragged) -> tuple[Floats, Ints]:
-        sequences = texts if self._start is None else texts.led_by(self._start)
+        sequences = texts if self._start is None else texts.with_first(self._start)
         values, histories = backed_off(self._arpa, sequences)
         if self._start is None:
             return values, histories

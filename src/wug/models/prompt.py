@@ -103,7 +103,7 @@ class PromptedModel:
             settings.eos_token_id = loaded.tokenizer.eos_token_id
         self._ends = {loaded.tokenizer.eos_token_id} - {None}
         self._dropped = set(loaded.tokenizer.all_special_ids) - {unknown_token(loaded.tokenizer)}
-        self.decoder = Decoder(loaded.model, batch_tokens=options["batch"], stops=_stops(loaded.tokenizer, stop))
+        self.decoder = Decoder(loaded.model, batch_tokens=options["batch"], stops=_stop_check(loaded.tokenizer, stop))
         self.options = {"dtype": loaded.dtype, **signature(options, template, stop)}
         self.chunk = self.decoder.chunk
 
@@ -202,7 +202,7 @@ def read_examples(path: Path) -> list[tuple[str, str]]:
     return pairs
 
 
-def _stops(tokenizer: PreTrainedTokenizerBase, stop: str) -> Callable[[torch.Tensor], list[bool]]:
+def _stop_check(tokenizer: PreTrainedTokenizerBase, stop: str) -> Callable[[torch.Tensor], list[bool]]:
     """Tells whether decoded tokens contain the stop at their end, where each token has at least one byte."""
     tail = len(stop.encode()) + 1
 

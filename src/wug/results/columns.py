@@ -103,17 +103,17 @@ def merge(first: Type, second: Type) -> Type:
     return "JSON"
 
 
-def settle(kind: Type) -> Type:
+def resolve_type(kind: Type) -> Type:
     """The type of a column: unknown parts become text, and what DuckDB cannot represent becomes JSON."""
     match kind:
         case None:
             return "VARCHAR"
         case [part]:
-            inner = settle(part)
+            inner = resolve_type(part)
             return "JSON" if inner == "JSON" else [inner]
         case dict():
             names = {name.lower() for name in kind}  # DuckDB does not distinguish case
-            parts = {name: settle(part) for name, part in kind.items()}
+            parts = {name: resolve_type(part) for name, part in kind.items()}
             usable = all(name.isprintable() and name and is_unicode(name) for name in names)
             fits = 0 < len(kind) <= MAX_STRUCT_FIELDS and len(names) == len(kind) and usable
             return parts if fits and "JSON" not in parts.values() else "JSON"

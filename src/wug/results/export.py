@@ -11,7 +11,7 @@ from wug.results.columns import FIXED, OutcomeColumn, dump, identifier, literal
 from wug.results.database import connect, database_errors, source
 from wug.results.outcomes import OutcomeFile
 from wug.results.queries import OutcomeTable, table_of
-from wug.tables import RowTable, no_formula
+from wug.tables import RowTable, escape_formula
 
 ExportFormat: TypeAlias = Literal["csv", "tsv", "json", "jsonl", "parquet"]
 OPTIONS: dict[ExportFormat, str] = {
@@ -59,7 +59,7 @@ def _query(files: Sequence[OutcomeFile], *, guard: bool = False, as_json: bool =
     """The names of the columns, and the rows in SQL; with `guard`, formulas get an apostrophe."""
     fields = list(dict.fromkeys(column.field for file in files for column in _columns_with_role(file, "group")))
     names = _unique(fields)
-    shown = [no_formula(name) if guard else name for name in names]
+    shown = [escape_formula(name) if guard else name for name in names]
     header = ", ".join(
         [*(f"NULL::{FIXED[name]} AS {name}" for name in FIRST), *(f"NULL::VARCHAR AS {identifier(n)}" for n in shown)]
     )

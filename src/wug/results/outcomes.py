@@ -29,7 +29,7 @@ from wug.results.columns import (
     literal,
     merge,
     name_columns,
-    settle,
+    resolve_type,
     storable,
 )
 from wug.results.database import connect, database_errors, source
@@ -114,9 +114,9 @@ class OutcomeCollector:
         if not self.rows and not self._items:
             return OutcomeFile(None, 0, 0, ())
         with database_errors(path.parent), connect() as db:
-            last, arrays = self._take()
+            last, arrays = self._drain()
             db.register("last_part", arrays)
-            columns = name_columns({key: settle(kind) for key, kind in self._types.items()})
+            columns = name_columns({key: resolve_type(kind) for key, kind in self._types.items()})
             parts = [(part, source(self._part_path(number))) for number, part in enumerate(self._parts)]
             selects = [_select(part, table, columns) for part, table in [*parts, (last, "last_part")]]
             names = ", ".join(identifier(name) for name in (*MEASURED, *(column.name for column in columns)))
@@ -134,7 +134,7 @@ class OutcomeCollector:
         self._reset()
 
     def _flush(self) -> None:
-        part, arrays = self._take()
+        part, arrays = self._drain()
         with database_errors(Path(tempfile.gettempdir())), connect() as db:
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="wug-outcomes-")
@@ -146,7 +146,7 @@ class OutcomeCollector:
         assert self._folder is not None
         return Path(self._folder.name) / f"{number}.parquet"
 
-    def _take(self) -> tuple[dict[tuple[Role, str], Chunk], dict[str, Any]]:
+    def _drain(self) -> tuple[dict[tuple[Role, str], Chunk], dict[str, Any]]:
         """What is in memory, as chunks by field and as arrays by column; types are merged with those so far."""
         first, self.rows = self.rows, self.rows + len(self._items)
         numbers = np.array([math.nan if value is None else value for value in self._values], np.float64)

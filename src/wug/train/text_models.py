@@ -182,14 +182,14 @@ class MaskedTask(TextTask):
 
         tokens = self.rows_of(batch["starts"], self.rows.length)
         mask = block_mask(tokens, self.rows.bos, causal=False, dtype=self.mask_dtype())
-        hidden, targets, masked = self.hide(tokens)
+        hidden, targets, masked = self.mask(tokens)
         layers = {"full_attention": mask, "sliding_attention": mask}
         states = self.model.model(input_ids=masked, attention_mask=layers).last_hidden_state
         guessed = states.gather(1, hidden[..., None].expand(-1, -1, states.shape[-1]))
         logits = self.model.decoder(self.model.head(guessed))
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
-    def hide(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def mask(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The positions to predict in each row, the tokens there, and the masked rows."""
         import torch
 

@@ -154,11 +154,11 @@ def spread_sample(rows: Iterable[Row], limit: int, group: Callable[[Row], str]) 
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(group(row), []).append(row)
-    counts = allot({name: len(members) for name, members in groups.items()}, limit)
+    counts = allocate_rows({name: len(members) for name, members in groups.items()}, limit)
     return {name: _evenly(members, counts[name]) for name, members in groups.items() if counts[name]}
 
 
-def allot(sizes: Mapping[Key, int], limit: int) -> dict[Key, int]:
+def allocate_rows(sizes: Mapping[Key, int], limit: int) -> dict[Key, int]:
     """The number of rows per group, as equal as possible; small groups leave more for others."""
     counts = dict.fromkeys(sizes, 0)
     remaining_count = min(limit, sum(sizes.values()))

@@ -185,7 +185,7 @@ def _item_limits(items: Sequence[ItemsView], rows: Sequence[Rows]) -> dict[int, 
         index: min(MAX_SECTION_ITEMS, sum(_sizes(*pair).values()))
         for index, pair in enumerate(zip(items, rows, strict=True))
     }
-    return family_views.allot(sizes, max(MAX_PAGE_ITEMS, MIN_SECTION_ITEMS * len(sizes)))
+    return family_views.allocate_rows(sizes, max(MAX_PAGE_ITEMS, MIN_SECTION_ITEMS * len(sizes)))
 
 
 def _sizes(items: ItemsView, rows: Rows) -> dict[int, int]:
@@ -196,7 +196,7 @@ def _samples(
     items: ItemsView, rows: Rows, limit: int
 ) -> tuple[tuple[ItemSample, list[family_views.SampledGroup]], ...]:
     """The items that fit, without empty samples."""
-    shares = family_views.allot(_sizes(items, rows), max(limit, MIN_SECTION_ITEMS * len(items.samples)))
+    shares = family_views.allocate_rows(_sizes(items, rows), max(limit, MIN_SECTION_ITEMS * len(items.samples)))
     sampled_items = (
         (sample, family_views.sampled_groups(items, sample, rows, shares[i])) for i, sample in enumerate(items.samples)
     )

@@ -47,7 +47,7 @@ class Sparkline:
     """Number of values."""
 
     @classmethod
-    def through(cls, values: Sequence[float]) -> Sparkline | None:
+    def of_values(cls, values: Sequence[float]) -> Sparkline | None:
         """A line through the values, sampled if there are many; None for fewer than two."""
         if len(values) < 2:
             return None
@@ -375,7 +375,7 @@ def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, t
         for result in row.results[suite]:
             if (value := _value(result, phenomenon)) is not None:
                 values[result.run if steps[result.run] is None else ("step", steps[result.run])].append(value)
-        return cell._replace(sparkline=Sparkline.through([fmean(at_step) for at_step in values.values()]))
+        return cell._replace(sparkline=Sparkline.of_values([fmean(at_step) for at_step in values.values()]))
     last_result = row.results[suite][-1]
     return cell._replace(later="" if last_result is summary else last_result.status)
 

@@ -65,10 +65,10 @@ def test_contiguous_folds_are_those_of_scikit_learn() -> None:
 
 def test_cut_folds_are_those_of_r() -> None:
     # cut(seq(1, 11), breaks = 3): breaks at 1, 4.33, 7.67, 11; right ends included.
-    assert regression.cut(11, 3).tolist() == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
+    assert regression.r_cut(11, 3).tolist() == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
     # cut(seq(1, 7), breaks = 3): 1, 3, 5, 7; a row on a break belongs to the fold before it.
-    assert regression.cut(7, 3).tolist() == [0, 0, 0, 1, 1, 2, 2]
-    assert regression.cut(1999, 10).tolist() != regression.contiguous(1999, 10).tolist()
+    assert regression.r_cut(7, 3).tolist() == [0, 0, 0, 1, 1, 2, 2]
+    assert regression.r_cut(1999, 10).tolist() != regression.contiguous(1999, 10).tolist()
 
 
 def test_grouped_folds_have_whole_groups_in_order_of_first_appearance() -> None:

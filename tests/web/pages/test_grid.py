@@ -206,7 +206,7 @@ def test_a_sweep_over_two_trainings_has_their_mean_at_each_step() -> None:
 
 
 def test_a_long_sparkline_goes_through_a_few_values_from_the_first_to_the_last() -> None:
-    line = Sparkline.through([place / 149 for place in range(150)])
+    line = Sparkline.of_values([place / 149 for place in range(150)])
     assert line is not None
     points = line.points.split()
     assert (len(points), points[0], points[-1], line.count) == (24, "0,13.0", "48,1.0", 150)

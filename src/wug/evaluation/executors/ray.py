@@ -126,7 +126,7 @@ def _run_tasks(cluster: _Cluster, tasks: Sequence[ModelTask], recorder: Recorder
         (stream, *_), _ = ray.wait(list(running), num_returns=1, fetch_local=False)
         task = running[stream]
         try:
-            _take(recorder, task, ray.get(next(stream)))
+            _receive(recorder, task, ray.get(next(stream)))
         except StopIteration:
             del running[stream]
         except ray.exceptions.RayError as error:
@@ -134,7 +134,7 @@ def _run_tasks(cluster: _Cluster, tasks: Sequence[ModelTask], recorder: Recorder
             recorder.fail(task, f"Ray gave up on it: {first_line(error)}")
 
 
-def _take(recorder: Recorder, task: ModelTask, message: remote.Message) -> None:
+def _receive(recorder: Recorder, task: ModelTask, message: remote.Message) -> None:
     """Store what a task sent."""
     match message:
         case Outputs(key, model, rows, done, total):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError
-from wug.exchange.imported import ImportedSuite, families_of_samples, fits
+from wug.exchange.imported import ImportedSuite, families_of_samples, is_item_of
 from wug.exchange.json_files import Json, mapping, read_object_lines, require_number
 from wug.files import shortened
 from wug.identity import IMPORTED
@@ -96,7 +96,7 @@ def read_samples(file: SampleFile, suite: ImportedSuite, groups: Mapping[str, st
 
 def _is_item(family: Family | None, sample: Sample) -> bool:
     """Whether a sample can be an item of a family; None is for generated text."""
-    return bool(sample.choices) and fits(family, sample) if family is not None else not sample.choices
+    return bool(sample.choices) and is_item_of(family, sample) if family is not None else not sample.choices
 
 
 class _Reading:

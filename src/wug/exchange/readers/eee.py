@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError
-from wug.exchange.imported import ImportedRun, ImportedSuite, families_of_samples, fits
+from wug.exchange.imported import ImportedRun, ImportedSuite, families_of_samples, is_item_of
 from wug.exchange.json_files import Json, mapping, read_object_lines, read_strict_object, require_number, text
 from wug.files import iterate_lines
 from wug.identity import OVERALL
@@ -165,7 +165,7 @@ def _families(path: Path, document: Json, evaluations: Mapping[str, Evaluation])
         seen[name].add(item)
         sample = _sample(row, path, place)
         candidates = families.get(evaluation.suite, available)
-        families[evaluation.suite] = [c for c in candidates if sample.right is not None and fits(c, sample)]
+        families[evaluation.suite] = [c for c in candidates if sample.right is not None and is_item_of(c, sample)]
     return families
 
 

@@ -24,7 +24,7 @@ from wug.families.babylm.tasks import MISSING, finite, names
 from wug.identity import OVERALL
 from wug.outcomes import Estimate, Metric, Notice, Outcome, SuiteOutput
 from wug.problems import ProblemList, refuse_errors
-from wug.record_tables import need, read_table
+from wug.record_tables import missing_columns, read_table
 from wug.requests import Request, Scorer
 
 SURPRISAL, AGE, CORRELATION = "surprisal", "age_of_acquisition", "pearson"
@@ -153,7 +153,7 @@ def read_children(folder: Path) -> dict[str, Floats]:
     if path is None:
         return {}
     table = read_table(path)
-    refuse_errors(ProblemList.of(table.problems, need(table.header, ["word"])), path)
+    refuse_errors(ProblemList.of(table.problems, missing_columns(table.header, ["word"])), path)
     months = [str(month) for month in MONTHS if str(month) in table.header]
     if not months:
         raise InputError(f"no columns {MONTHS[0]} to {MONTHS[-1]}, the months of age", file=path, place="header")

@@ -118,7 +118,7 @@ def _imported(babylm_suite: BabylmSuite) -> ImportedSuite:
     return ImportedSuite(babylm_suite.name, "babylm", about, metrics, meta=dict(babylm_suite.meta))
 
 
-def _take(suite: ImportedSuite, row: SuiteOutput) -> None:
+def _add(suite: ImportedSuite, row: SuiteOutput) -> None:
     """Add an outcome, an estimate, or the reason why there is none."""
     if isinstance(row, Outcome):
         suite.add(row)
@@ -142,7 +142,7 @@ def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
         previous = require_number(row.get("prev_pred"), "prev_pred", path, place) if len(item.texts) > 1 else math.nan
         surprisals.append((value, previous))
     for reading_row in reading_rows(gold.items, surprisals):
-        _take(suite, reading_row)
+        _add(suite, reading_row)
     return suite
 
 
@@ -198,7 +198,7 @@ def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSui
         if len(content) != sizes[uid]:
             message = f"{len(content)} predictions of {uid}, and the data has {sizes[uid]} items"
             raise InputError(message, file=path, place=task)
-    _take(suite, macro_mean(verdicts) if verdicts else rank_correlation(gold.items, preferences))
+    _add(suite, macro_mean(verdicts) if verdicts else rank_correlation(gold.items, preferences))
     if unknown:
         suite.warnings.append(f"{unknown} predictions are none of the texts of their item, and count as wrong")
     return suite

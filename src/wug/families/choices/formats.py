@@ -16,7 +16,7 @@ from wug.families.named_columns import groups_of
 from wug.files import head as head_of
 from wug.files import require_text, shortened
 from wug.problems import ProblemList
-from wug.record_tables import Record, columns_of, need, plain, read_table, text_of
+from wug.record_tables import Record, columns_of, missing_columns, plain, read_table, text_of
 
 _EWOK = ("Context1", "Context2", "Target1", "Target2")
 _EWOK_GROUPS = {
@@ -133,7 +133,7 @@ def parse(path: Path, settings: ChoicesSettings) -> ParsedChoices:
         raise InputError(f"compare=targets is for EWoK, and this is {name}", file=path)
     table = read_table(path)
     needed = FORMATS[name].columns if name != "table" else _table_columns(settings, table.header)
-    problems = ProblemList.of(table.problems, need(table.header, (*needed, *settings.groups)))
+    problems = ProblemList.of(table.problems, missing_columns(table.header, (*needed, *settings.groups)))
     if any(problem.place == "header" for problem in problems):
         return ParsedChoices(name, [], problems)
     choices: list[ChoiceItem] = []

@@ -93,7 +93,8 @@ def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str
             yield Notice(f"{count:,} of {len(scored):,} items left out of the accuracy: {why}")
     yield from _carrier_estimates(judged, suffix)
     with_regular = [entry for entry in judged if entry.item.regular is not None]
-    yield from _regular_rates([(entry.item, top(entry.scores) == entry.item.regular) for entry in with_regular], suffix)
+    agreement = [(entry.item, argmax(entry.scores) == entry.item.regular) for entry in with_regular]
+    yield from _regular_rates(agreement, suffix)
     if options.by == "token":
         yield from _by_token(judged, suffix)
     expected = [entry for entry in judged if entry.item.expected is not None]
@@ -117,7 +118,7 @@ def preferred(item: WugItem) -> tuple[int | None, str]:
     return (best[0], "") if len(best) == 1 else (None, TIED_RATINGS)
 
 
-def top(scores: Sequence[float]) -> int | None:
+def argmax(scores: Sequence[float]) -> int | None:
     """The place of the highest score; None for a tie."""
     best = [index for index, score in enumerate(scores) if score == max(scores)]
     return best[0] if len(best) == 1 else None
@@ -136,7 +137,7 @@ def _outcomes(scored: ScoredItem, suffix: str) -> Iterator[Outcome]:
         **({} if target is None else {"target": target + 1}),
         **scored.detail,
     }
-    value = None if target is None else top(scored.scores) == target
+    value = None if target is None else argmax(scored.scores) == target
     yield Outcome(item.item, metric + suffix, value, item.groups, {**detail, **({"why": why} if value is None else {})})
 
 
@@ -145,7 +146,7 @@ def _carrier_estimates(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Es
     for carrier in range(max((len(entry.by_carrier) for entry, _ in targets), default=0)):
         with_carrier = [(entry, target) for entry, target in targets if carrier < len(entry.by_carrier)]
         metric = (PREFERENCE if with_carrier[0][0].item.rated else ACCURACY) + suffix
-        right = [top(entry.by_carrier[carrier]) == target for entry, target in with_carrier]
+        right = [argmax(entry.by_carrier[carrier]) == target for entry, target in with_carrier]
         yield estimate(metric, str(Group("carrier", str(carrier + 1))), right)
 
 
@@ -167,7 +168,7 @@ def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
         target = preferred(entry.item)[0]
         if target is not None:
             metric = PREFERENCE if entry.item.rated else ACCURACY
-            cells.setdefault(metric, []).append((top(entry.scores) == target, entry.item.weight))
+            cells.setdefault(metric, []).append((argmax(entry.scores) == target, entry.item.weight))
     for metric, values in cells.items():
         weights = np.array([weight for _, weight in values])
         share = float(sum(weight for right, weight in values if right) / weights.sum())

@@ -274,7 +274,7 @@ def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:
 def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[list[Pair], dict[str, list[SuiteOutput]]]:
     """The pairs of a file, and for each column one `accuracy` outcome per pair and a notice if pairs tie."""
     table = read_table(path)
-    refuse_errors(ProblemList.of(table.problems, tables.need(table.header, two_rows.REQUIRED_COLUMNS)), path)
+    refuse_errors(ProblemList.of(table.problems, tables.missing_columns(table.header, two_rows.REQUIRED_COLUMNS)), path)
     names = _columns(path, table, columns)
     problems = ProblemList()
     for record in table.records:

@@ -192,7 +192,7 @@ def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
     if len(rows) < count:
         raise InputError(f"{len(rows)} rows are fewer than {count} folds: some test folds are empty")
     if settings.split == "cut":
-        return regression.cut(len(rows), count)
+        return regression.r_cut(len(rows), count)
     if settings.split == "random":
         return regression.shuffled(len(rows), count, settings.seed)
     return regression.contiguous(len(rows), count)

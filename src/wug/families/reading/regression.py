@@ -284,7 +284,7 @@ def contiguous(rows: int, folds: int) -> Indices:
     return np.repeat(np.arange(folds), sizes)
 
 
-def cut(rows: int, folds: int) -> Indices:
+def r_cut(rows: int, folds: int) -> Indices:
     """R's `cut(seq(1, n), breaks = K)`: row r is in fold ⌈(r − 1)·K/(n − 1)⌉, and row 1 in fold 1."""
     if rows < 2:
         return np.zeros(rows, np.intp)

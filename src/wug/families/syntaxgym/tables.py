@@ -303,11 +303,11 @@ def read_head(text: str, problems: ProblemList) -> TableHeader:
             break
         head.lines += 1
         if content and (match := _FIELD.match(_unquoted(line))):
-            _take(head, match[1].lower(), match[2].strip(), problems)
+            _read_field(head, match[1].lower(), match[2].strip(), problems)
     return head
 
 
-def _take(head: TableHeader, key: str, value: str, problems: ProblemList) -> None:
+def _read_field(head: TableHeader, key: str, value: str, problems: ProblemList) -> None:
     place = f"line {head.lines}"
     if key not in FIELDS:
         meant = suggestion(key, FIELDS)

@@ -207,7 +207,7 @@ class CausalModel:
         import torch
 
         tokens = self.tokenize([Request(text)])
-        ids = tokens.ids if self._bos is None else tokens.ids.led_by(self._bos)
+        ids = tokens.ids if self._bos is None else tokens.ids.with_first(self._bos)
         refuse_long(ids, self._limit, [text], self._spec)
         context = ids.flat[: position + int(self._bos is not None)]
         if not len(context) or not 0 <= position < len(tokens.ids.flat):
@@ -282,7 +282,7 @@ class CausalModel:
                 bos_positions = token_ids.starts
                 if windows is not None and plan.scoring is not None and not plan.scoring.window_bos:
                     bos_positions = bos_positions[windows.firsts == 0]
-                sequences, where = token_ids.led_by(plan.bos, bos_positions), np.insert(where, bos_positions, -1)
+                sequences, where = token_ids.with_first(plan.bos, bos_positions), np.insert(where, bos_positions, -1)
             refuse_long(sequences, self._limit, texts_of(piece), self._spec)
             batches = plan.engine.plan(sequences)
             if windows is not None and not boundary:

@@ -138,14 +138,14 @@ def truncated(model: Any) -> Iterator[Any | None]:
             ("num_hidden_layers", len(layer_numbers)),
         ):
             if value is not None:
-                restore.append(_set(config, setting, value))
+                restore.append(_override(config, setting, value))
         yield model
     finally:
         for undo in reversed(restore):
             undo()
 
 
-def _set(config: Any, name: str, value: object) -> Callable[[], None]:
+def _override(config: Any, name: str, value: object) -> Callable[[], None]:
     original = getattr(config, name)
     setattr(config, name, value)
     return lambda: setattr(config, name, original)

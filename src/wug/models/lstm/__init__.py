@@ -116,7 +116,7 @@ class WordLSTM:
         for first in range(0, len(order), TEXTS_PER_TREE):
             indices = order[first : first + TEXTS_PER_TREE]
             texts = Ragged.of([words[index].ids[: words[index].scored] for index in indices])
-            sequences = texts.led_by(self._end)
+            sequences = texts.with_first(self._end)
             values = walk_tree(self._network, sequences, distribution=_wants_distribution(requests))
             values = np.delete(values, sequences.starts, axis=1)
             for index, columns in zip(indices, np.split(values, texts.starts[1:], axis=1), strict=True):

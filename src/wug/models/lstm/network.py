@@ -152,7 +152,7 @@ def walk_tree(network: RecurrentNetwork, sequences: Ragged, *, distribution: boo
         outputs, state = network.step(level.tokens, state, level.parents)
         first = pending.add(outputs)
         pending.target(first + level.nodes, level.targets, level.where)
-        pending.settle()
+        pending.flush()
     return pending.collect(len(sequences.flat))
 
 
@@ -199,7 +199,7 @@ def walk_list(
             pending.target(rows[: len(targets)], targets, bounds[-1] + np.arange(skipped, len(words)))
             bounds.append(bounds[-1] + len(words))
         last_output = next((outputs[-1:] for outputs in (rest_outputs, shared_outputs) if len(outputs)), last_output)
-        pending.settle()
+        pending.flush()
     values = pending.collect(bounds[-1])
     return [values[:, low:high] for low, high in pairwise(bounds)]
 
@@ -238,7 +238,7 @@ class _PendingOutputs:
         self._targets.append(targets)
         self._where.append(where)
 
-    def settle(self, *, min_rows: int | None = None) -> None:
+    def flush(self, *, min_rows: int | None = None) -> None:
         """Run the output layer if there are enough outputs."""
         if self._size < (self._network.rows if min_rows is None else min_rows):
             return
@@ -249,7 +249,7 @@ class _PendingOutputs:
 
     def collect(self, size: int) -> Floats:
         """All values; NaN for words without a target."""
-        self.settle(min_rows=1)
+        self.flush(min_rows=1)
         result = np.full((3 if self._distribution else 1, size), np.nan)
         for where, values in self._answers:
             numbers = values.cpu().double().numpy()

@@ -44,7 +44,7 @@ class Ragged:
         starts = np.cumsum(lengths) - lengths
         return np.repeat(self.starts[sequences] - starts, lengths) + np.arange(int(lengths.sum()))
 
-    def led_by(self, token: int, starts: Ints | None = None) -> Ragged:
+    def with_first(self, token: int, starts: Ints | None = None) -> Ragged:
         """With `token` before each sequence, or before those that begin at `starts`."""
         if starts is None:
             return Ragged(np.insert(self.flat, self.starts, token), self.lengths + 1)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from wug.formatting import bits, percent
-from wug.tables import Display, FormattedTable, Tabular, is_missing, json_safe, nested_text, no_formula
+from wug.tables import Display, FormattedTable, Tabular, escape_formula, is_missing, json_safe, nested_text
 
 
 def display_of(table: Tabular) -> Display:
@@ -72,7 +72,7 @@ def _cell(value: object) -> object:
 
 
 def _escape_formula(value: object) -> object:
-    return no_formula(value) if isinstance(value, str) else _cell(value)
+    return escape_formula(value) if isinstance(value, str) else _cell(value)
 
 
 def records(table: Tabular) -> Iterator[str]:

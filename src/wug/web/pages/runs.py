@@ -36,7 +36,7 @@ def _home(request: Request) -> Response:
     site, query = site_of(request), RunQuery.parse(request.query_params)
     with site.reader.snapshot():
         runs = site.reader.runs()
-        grid, news = result_grid(site, query), _news(runs)
+        grid, news = result_grid(site, query), _unfinished_runs(runs)
         return _render(request, "runs.html", query, runs, grid=grid, thresholds=SHADE_THRESHOLDS, news=news)
 
 
@@ -80,7 +80,7 @@ def _grid_table(request: Request) -> Response:
     return table_response(request.path_params["suffix"], "results", COLUMNS, rows)
 
 
-def _act(request: Request, form: Form) -> str:
+def _change_runs(request: Request, form: Form) -> str:
     """Compare, remove, restore or purge runs."""
     site, action = site_of(request), form.get("do", [""])[0]
     if action not in ACTIONS:
@@ -109,7 +109,7 @@ def _act(request: Request, form: Form) -> str:
 ROUTES: list[BaseRoute] = [
     Route("/", _home),
     Route("/runs", _list),
-    Route("/runs", form_endpoint(_act), methods=["POST"]),
+    Route("/runs", form_endpoint(_change_runs), methods=["POST"]),
     Route("/runs.{suffix}", _runs_table),
     Route("/results.{suffix}", _grid_table),
 ]
@@ -127,7 +127,7 @@ def _grid_source(site: Site) -> GridSource:
     return GridSource(runs, results, site.reader.sweep_names(), site.reader.warnings())
 
 
-def _news(runs: Sequence[Run]) -> list[RunEntry]:
+def _unfinished_runs(runs: Sequence[Run]) -> list[RunEntry]:
     """Unfinished runs, and recent ones that failed or were interrupted."""
     names = short_names(run.model for run in runs)
     running_runs = [run for run in runs if run.status == "running"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from wug.problems import ProblemList
-from wug.record_tables import Record, need, number_of, plain
+from wug.record_tables import Record, missing_columns, number_of, plain
 
 
 class PairLabels(NamedTuple):
@@ -43,7 +43,7 @@ class PairLabels(NamedTuple):
 
     def missing(self, header: Sequence[str]) -> ProblemList:
         """Errors for the columns of patterns and names that are missing; groups may be in other files of a folder."""
-        return need(header, [name for name in (self.pattern, self.item) if name is not None])
+        return missing_columns(header, [name for name in (self.pattern, self.item) if name is not None])
 
     @property
     def columns(self) -> tuple[str, ...]:

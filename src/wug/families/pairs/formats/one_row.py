@@ -310,7 +310,7 @@ def _header_problems(layout: RowLayout, header: tuple[str, ...], labels: PairLab
     if not layout.required:
         return labels.missing(header)
     required = [name for name in layout.required if name != "pattern" or labels.pattern is None]
-    problems = tables.need(header, [*required, *labels.columns])
+    problems = tables.missing_columns(header, [*required, *labels.columns])
     unused = [
         name for name in header if name not in {*layout.required, *labels.columns, *GROUP_COLUMNS, "item", "context"}
     ]

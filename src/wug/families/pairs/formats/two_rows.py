@@ -105,7 +105,7 @@ def recognises_original(path: Path, head: str) -> bool:
 def parse_original(path: Path, labels: PairLabels) -> ParsedPairs:
     """The pairs of a file in the original format."""
     table = tables.read_table(path)
-    problems = ProblemList.of(table.problems, tables.need(table.header, REQUIRED_COLUMNS))
+    problems = ProblemList.of(table.problems, tables.missing_columns(table.header, REQUIRED_COLUMNS))
     if any(problem.place == "header" for problem in problems):
         return ParsedPairs("original", [], problems)
     return ParsedPairs("original", original_pairs(table, problems), problems)

@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from wug.families.pairs import outcomes
-from wug.families.sampling import spread
+from wug.families.sampling import evenly_spaced
 from wug.formatting import FormattedEstimate, finite_or_none, number, percent, plural, spaced_name
 from wug.identity import Group
 from wug.outcomes import Result
@@ -162,7 +162,7 @@ def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
             pairs.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
     if not pairs:
         return None
-    drawn = spread(pairs, MAX_DOTS)
+    drawn = evenly_spaced(pairs, MAX_DOTS)
     x, y = "people's judgement", "the model's margin (bits)" if scale.endswith("(bits)") else "the model's margin"
     notes = f" The chart has {len(drawn):,} of {len(pairs):,} pairs, evenly spaced." if len(drawn) < len(pairs) else ""
     notes += f" The table has the first {MAX_TABLE_ROWS:,}." if len(pairs) > MAX_TABLE_ROWS else ""

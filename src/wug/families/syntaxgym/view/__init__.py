@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wug.families.sampling import spread
+from wug.families.sampling import evenly_spaced
 from wug.families.syntaxgym.suite import SUMMARY, prediction_of
 from wug.families.syntaxgym.view import regions as by_region
 from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, Tokens
@@ -155,7 +155,7 @@ def _margins(rows: Rows, metric: str) -> list[page.ItemMargin]:
         for row in rows.each(Filter(metric), keys=("margin",), limit=LOOKED_AT)
         if (margin := finite_or_none(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
     ]
-    return sorted(spread(margins, MARGINS), key=lambda margin: margin.value)
+    return sorted(evenly_spaced(margins, MARGINS), key=lambda margin: margin.value)
 
 
 def compared_regions(result: Result) -> list[frozenset[int]]:
