@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError, ModelError, UnknownName
-from wug.evaluation.models import ExpandedModel, builtin_models, expand, is_pattern, model_spec, natural
+from wug.evaluation.models import ExpandedModel, builtin_models, expand, is_pattern, model_spec, natural_sort_key
 from wug.models.huggingface import hub as hub_access
-from wug.models.huggingface.hub import needed
+from wug.models.huggingface.hub import required_files
 
 
 def texts(*given: str) -> list[str]:
@@ -153,13 +153,13 @@ def test_without_the_hub_the_revisions_on_this_machine_are_told(
 
 
 def test_numbers_in_names_are_compared_as_numbers() -> None:
-    assert sorted(["a10b", "a9b", "a", "9"], key=natural) == ["9", "a", "a9b", "a10b"]
+    assert sorted(["a10b", "a9b", "a", "9"], key=natural_sort_key) == ["9", "a", "a9b", "a10b"]
 
 
 def test_of_weights_in_two_formats_the_safe_one_is_fetched() -> None:
     files = ["README.md", "config.json", "model.safetensors", "pytorch_model.bin", "onnx/config.json", "vocab.txt"]
-    assert needed(files) == ["config.json", "model.safetensors", "vocab.txt"]
-    assert needed(["config.json", "pytorch_model.bin", "optimizer.bin"]) == ["config.json", "pytorch_model.bin"]
+    assert required_files(files) == ["config.json", "model.safetensors", "vocab.txt"]
+    assert required_files(["config.json", "pytorch_model.bin", "optimizer.bin"]) == ["config.json", "pytorch_model.bin"]
 
 
 def test_a_folder_called_like_a_built_in_model_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,7 +167,7 @@ def test_a_message_about_absent_sets_names_each_once_with_its_licence(
 ) -> None:
     monkeypatch.setenv("WUG_DATA", str(tmp_path))
     plan = Planner(read("gulordava2018"), tmp_path / "work", small=False).plan([], ["nonce"])
-    message, command = missing_data_message(plan.absent).splitlines()
+    message, command = missing_data_message(plan.missing_sets).splitlines()
     assert message.count("CC-BY-NC-4.0") == 2  # the scores, and the sentences for our own model
     assert command.split()[:3] == ["wug", "data", "get"]
     assert command.split()[-2:] == ["gulordava-en", "--accept"]
@@ -176,10 +176,10 @@ def test_a_message_about_absent_sets_names_each_once_with_its_licence(
 def test_of_a_set_the_parts_are_wanted_that_a_recipe_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WUG_DATA", str(tmp_path))
     plan = Planner(read("kim2020"), tmp_path / "work", small=False).plan([1], ["gen"])
-    assert missing_data_message(plan.absent).splitlines()[1].split() == [
+    assert missing_data_message(plan.missing_sets).splitlines()[1].split() == [
         *("wug", "data", "get", "cogs/train.tsv", "cogs/test.tsv", "cogs/gen.tsv")
     ]
-    (folder,) = {step.output.parent for step in plan.absent}
+    (folder,) = {step.output.parent for step in plan.missing_sets}
     (trained,) = (step for step in plan.steps if step.name == "lstm-cogs-train.tsv-1")
     assert str(folder / "train.tsv") in trained.command
 
@@ -207,8 +207,8 @@ def test_a_file_that_users_must_unpack_delays_only_its_row(tmp_path: Path, monke
     monkeypatch.setenv("WUG_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(data, "fetched", lambda name: True)
     plan = Planner(read("li2023"), tmp_path / "work", small=True).plan([1], networks=["lstm"])
-    (absent,) = plan.absent
-    assert missing_data_message(plan.absent).splitlines() == [
+    (absent,) = plan.missing_sets
+    assert missing_data_message(plan.missing_sets).splitlines() == [
         f"not unpacked: {absent.output}",
         "    its archive has a password: wug data show slog",
     ]
@@ -218,4 +218,4 @@ def test_a_file_that_users_must_unpack_delays_only_its_row(tmp_path: Path, monke
     ]
     absent.output.parent.mkdir(parents=True)
     absent.output.touch()
-    assert not Planner(read("li2023"), tmp_path / "work", small=True).plan([1]).absent
+    assert not Planner(read("li2023"), tmp_path / "work", small=True).plan([1]).missing_sets

@@ -90,8 +90,8 @@ def command(recipe: str | None, **options: Any) -> None:
         for failure in failures:
             if failure.step.kind != "data":
                 common.notify(f"{failure.step.kind} {failure.step.name}: {failure.reason}", "failed")
-        if plan.absent:
-            common.notify(missing_data_message(plan.absent))
+        if plan.missing_sets:
+            common.notify(missing_data_message(plan.missing_sets))
         raise SystemExit(1)
     if not options["so_far"]:
         common.notify(f"the runs: wug view --store {plan.store}")
@@ -129,10 +129,10 @@ def _describe(plan: ReproductionPlan) -> None:
         f"{trainings} of them trainings: about {minutes:g} minutes of training on one H200, {minutes / 3:.0f} with "
         f"three in parallel, and {0.1 * trainings:.1f} GB of disk"
     )
-    total = len(plan.steps) - len(plan.absent)
+    total = len(plan.steps) - len(plan.missing_sets)
     common.notify(f"{len(open_steps)} of {total} steps to run, {training if trainings else 'none of them a training'}")
-    if plan.absent:
-        common.notify(missing_data_message(plan.absent))
+    if plan.missing_sets:
+        common.notify(missing_data_message(plan.missing_sets))
 
 
 def _deliver(plan: ReproductionPlan, format: str, output: Path | None, remark: str) -> None:

@@ -204,7 +204,7 @@ def add(store: Store, bundle: Path) -> None:
     common.notify(f"{f'added as {_numbers_of_runs(runs)}' if runs else 'nothing added'}{left_out}")
 
 
-def about(run: Run) -> Iterator[str]:
+def describe_run(run: Run) -> Iterator[str]:
     """What there is to know of a run, line by line."""
     from wug.results.progress import in_words
 

@@ -38,7 +38,7 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     wug show sweep:NAME --matrix
     wug show 3 4 5 --pool
     """
-    from wug.cli.runs import about
+    from wug.cli.runs import describe_run
     from wug.results.average import pool
     from wug.results.run_names import side
     from wug.views.text import failing_lines, failing_table
@@ -60,7 +60,7 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
     runs = list(dict.fromkeys(number for word in words for number in side(store.reader, word)))
     results = [result for number in runs for result in store.results(number)]
     for number in runs:
-        for line in about(store.reader.run(number)):
+        for line in describe_run(store.reader.run(number)):
             common.notify(line)
     if pooled:
         common.deliver(pool(results), options)

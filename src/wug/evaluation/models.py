@@ -152,7 +152,7 @@ def expand(texts: Iterable[str]) -> list[ExpandedModel]:
     return list({named.text: named for text in texts for named in _expanded(text)}.values())
 
 
-def natural(text: str) -> list[tuple[int, int, str]]:
+def natural_sort_key(text: str) -> list[tuple[int, int, str]]:
     """A sort key that puts step2 before step10."""
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", text) if part]
 
@@ -189,7 +189,7 @@ def _listed(path: Path) -> Iterator[str]:
 def _paths(backend: str, name: str) -> list[str]:
     """The models among the matching files and folders, in natural order."""
     pattern = str(Path(name).expanduser()) if name.startswith("~") else name
-    fitting = sorted(glob.glob(pattern), key=natural)  # noqa: PTH207 (names as they are written, no hidden ones)
+    fitting = sorted(glob.glob(pattern), key=natural_sort_key)  # noqa: PTH207 (names as they are written, no hidden ones)
     models = [path for path in fitting if _is_model(backend, Path(path))]
     if fitting and not models:
         raise InputError(
@@ -219,9 +219,9 @@ def _revisions(text: str) -> Iterator[ExpandedModel]:
         raise InputError(f"no file or folder matches the model {shortened(text)!r}")
     hooks = {declared.name: declared.revisions for declared in registry.backends() if declared.revisions is not None}
     commits = hooks.get(backend, next(iter(hooks.values())))(repository)
-    fitting = sorted((revision for revision in commits if fnmatchcase(revision, pattern)), key=natural)
+    fitting = sorted((revision for revision in commits if fnmatchcase(revision, pattern)), key=natural_sort_key)
     if not fitting:
-        listed = ", ".join(sorted(commits, key=natural)[:8]) + (", …" if len(commits) > 8 else "")
+        listed = ", ".join(sorted(commits, key=natural_sort_key)[:8]) + (", …" if len(commits) > 8 else "")
         raise InputError(f"no revision of {repository} matches {pattern!r}. Revisions: {listed or 'none'}")
     before = text.removesuffix(f"{name}{options}")
     for revision in fitting:

@@ -60,7 +60,7 @@ class ReproductionPlan:
         return self.folder / "runs"
 
     @property
-    def absent(self) -> list[PlanStep]:
+    def missing_sets(self) -> list[PlanStep]:
         """The published sets, or parts, that are missing."""
         return [step for step in self.steps if step.kind == "data"]
 

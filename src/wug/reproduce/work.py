@@ -105,7 +105,7 @@ def run_steps(
     """
     for step in plan.steps:
         _require_same(plan.folder, step)
-    failures = [FailedStep(step, f"not on this machine: wug {' '.join(step.command)}") for step in plan.absent]
+    failures = [FailedStep(step, f"not on this machine: wug {' '.join(step.command)}") for step in plan.missing_sets]
     waiting = {step.name: step for step in plan.steps if not step.done and step.kind != "data"}
     total = len(waiting)
     running: dict[Future[str], PlanStep] = {}

@@ -99,7 +99,7 @@ def _comps(row: Row, file: str) -> BabylmItem:
     return BabylmItem(uid, texts, (phrase, phrase), texts)
 
 
-def _wug(row: Row, file: str) -> BabylmItem:
+def _wug_item(row: Row, file: str) -> BabylmItem:
     both = tuple(str(row["sentences"]).split("\t"))
     return BabylmItem("", both, both, both, values={"ratio": finite(row["ratio"])})
 
@@ -143,8 +143,8 @@ TASKS: Mapping[str, BabylmTask] = {
     "comps": BabylmTask(
         {"comps": 91028}, ("prefix_acceptable", "prefix_unacceptable", "property_phrase"), _comps, full_only=True
     ),
-    "wug_adj": BabylmTask({"wug_adj_nominalization": 200}, ("sentences", "ratio"), _wug),
-    "wug_past": BabylmTask({"wug_past_tense": 50}, ("sentences", "ratio"), _wug),
+    "wug_adj": BabylmTask({"wug_adj_nominalization": 200}, ("sentences", "ratio"), _wug_item),
+    "wug_past": BabylmTask({"wug_past_tense": 50}, ("sentences", "ratio"), _wug_item),
     "reading": BabylmTask({"reading": 1726}, (*TEXTS, *NUMBERS), _reading, "reading_data.csv", texts=1),
     "aoa": BabylmTask({"aoa": 8005}, ("word", "context"), _context, "cdi_childes.json", full_only=True, texts=1),
 }

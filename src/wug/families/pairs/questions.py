@@ -65,25 +65,25 @@ class QuestionSuite(PairsSuite):
                         yield outcome
                         continue
                     languages.add(outcome)
-                    yield replace(outcome, detail={**outcome.detail, "method": self._shown.method})
+                    yield replace(outcome, detail={**outcome.detail, "method": self._presentation.method})
         yield from languages.estimates()
         identical = sum(map(is_identical, self.items))
         same = [f"{plural(identical, 'pair')} of identical sentences, asked about like the others"] * (identical > 0)
-        yield from self._closing(correlations, *map(Notice, (*same, *self._shown.notices, *counts.notices())))
+        yield from self._conclude(correlations, *map(Notice, (*same, *self._presentation.notices, *counts.notices())))
 
     @property
-    def _shown(self) -> Presentation:
+    def _presentation(self) -> Presentation:
         return self.presentation or self.settings.presentation.assumed()
 
     def _questions(self, pair: Pair) -> tuple[tuple[Request, ...], tuple[Request, ...]]:
-        shown = self._shown
+        shown = self._presentation
         if shown.method == "forced_choice":
             return shown.answers(a=pair.good, b=pair.bad), shown.answers(a=pair.bad, b=pair.good)
         return shown.answers(sentence=pair.good), shown.answers(sentence=pair.bad)
 
     def _reply(self, question: Sequence[Request], scores: Iterator[Scored], counts: _Counts) -> LabelReply:
-        labels, outputs = self._shown.labels, [next(scores) for _ in question]
-        if self._shown.text_answer:
+        labels, outputs = self._presentation.labels, [next(scores) for _ in question]
+        if self._presentation.text_answer:
             return LabelReply.of_text((outputs[0].token_names or ("",))[0], labels)
         sizes = [len(output.logprobs) for output in outputs]
         if not all(sizes):
@@ -95,7 +95,7 @@ class QuestionSuite(PairsSuite):
 
     def _judge(self, pair: Pair, replies: Sequence[LabelReply], correlations: HumanCorrelations) -> Iterator[Outcome]:
         first, second = replies
-        choice = self._shown.method == "forced_choice"
+        choice = self._presentation.method == "forced_choice"
         if pair.human is not None:
             correlations.collect(finite_or_none(mean_margin(first, second)), pair.human, pair.groups)
         yield from (judge_choice if choice else judge_yes_no)(pair, first, second)

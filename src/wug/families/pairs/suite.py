@@ -53,12 +53,12 @@ class PairsSuite(ItemSuite[Pair]):
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
         people = {} if self.people is None else self.people.signature
-        return {**self._scored(), **self._asked(), **people, **self.selection}
+        return {**self._scored(), **self._presentation_options(), **people, **self.selection}
 
     def _scored(self) -> Mapping[str, str]:
         return self.settings.signature
 
-    def _asked(self) -> Mapping[str, str]:
+    def _presentation_options(self) -> Mapping[str, str]:
         """How pairs are presented, for the signature."""
         if self.presentation is not None:
             return self.presentation.signature
@@ -137,9 +137,9 @@ class PairsSuite(ItemSuite[Pair]):
         if self.settings.target == "word" and registry.sees_right_context(model):
             yield Notice(SEES_RIGHT)
         about = self.presentation.notices if self.presentation is not None else ()
-        yield from self._closing(correlations, *map(Notice, about), *counts.notices(self.settings, len(self.items)))
+        yield from self._conclude(correlations, *map(Notice, about), *counts.notices(self.settings, len(self.items)))
 
-    def _closing(self, correlations: outcomes.HumanCorrelations, *notices: Notice) -> Iterator[SuiteOutput]:
+    def _conclude(self, correlations: outcomes.HumanCorrelations, *notices: Notice) -> Iterator[SuiteOutput]:
         """All warnings, the correlations with people's judgements, and the limit that their agreement sets to them."""
         yield from map(Notice, (*self.notices, *notices_of_copies(self.items)))
         yield from notices
@@ -215,9 +215,9 @@ class PairsSuite(ItemSuite[Pair]):
         if self.settings.target == "sentence" and not any(pairs[number].context for number in numbers):
             first = " " if self.settings.leading_space else ""
             return PlainRequests(first + text for number in numbers for text in (pairs[number].good, pairs[number].bad))
-        return [request for number in numbers for request in self._both(number)]
+        return [request for number in numbers for request in self._pair_requests(number)]
 
-    def _both(self, number: int) -> tuple[Request, Request]:
+    def _pair_requests(self, number: int) -> tuple[Request, Request]:
         """Both sentences of a pair, at one position of the running text."""
         pair = self.items[number]
         # A masked model would mask a span as a whole: a sentence after its context is not a span.

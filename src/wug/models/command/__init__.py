@@ -49,7 +49,7 @@ class FilterCommand:
     def generate(self, sources: Sequence[str]) -> list[str]:
         """One answer per source, in order."""
         _refuse_breaks(sources)
-        return outputs.map_distinct(sources, self._ask)
+        return outputs.map_distinct(sources, self._run)
 
     def close(self) -> None:
         """End the program; the next request starts it again."""
@@ -57,19 +57,19 @@ class FilterCommand:
             self._filter.close()
             self._filter = None
 
-    def _ask(self, sources: list[str]) -> list[str]:
+    def _run(self, sources: list[str]) -> list[str]:
         try:
             if self._filter is None:
                 self._filter = LineProcess(self._arguments, self._timeout)
-                self._try_out(self._filter, sources[0])
-            return self._filter.ask(sources)
+                self._check_filter(self._filter, sources[0])
+            return self._filter.send(sources)
         except BaseException:
             self.close()
             raise
 
-    def _try_out(self, process: LineProcess, source: str) -> None:
+    def _check_filter(self, process: LineProcess, source: str) -> None:
         """Send a source twice: a greeting, or any other extra line, would shift all answers by one."""
-        once, again = process.ask([source, source])
+        once, again = process.send([source, source])
         if once != again:
             raise failure(
                 self._arguments,
@@ -92,9 +92,9 @@ class BatchCommand:
     def generate(self, sources: Sequence[str]) -> list[str]:
         """One answer per source, in order."""
         _refuse_breaks(sources)
-        return outputs.map_distinct(sources, self._ask)
+        return outputs.map_distinct(sources, self._run)
 
-    def _ask(self, sources: list[str]) -> list[str]:
+    def _run(self, sources: list[str]) -> list[str]:
         with tempfile.TemporaryDirectory(prefix="wug-") as folder:
             source, output, printed = (Path(folder, name) for name in ("source.txt", "output.txt", "printed.txt"))
             source.write_text("".join(f"{line}\n" for line in sources), encoding="utf-8", newline="")

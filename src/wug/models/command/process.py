@@ -38,7 +38,7 @@ class LineProcess:
         self.close = weakref.finalize(self, _end, self._process, reader, self._errors)
         """End the program; also done when the object is collected."""
 
-    def ask(self, lines: Sequence[str]) -> list[str]:
+    def send(self, lines: Sequence[str]) -> list[str]:
         """One line per line, in order."""
         if not self._lines.empty():
             early = self._lines.get()

@@ -243,7 +243,7 @@ def _compare(server: Server, echo_format: EchoFormat) -> list[_Comparison]:
             if next_token.text[0].isalnum():
                 trials.append((beginning, next_token, " " + next_token.text))
     texts = [text for beginning, _, token in trials for text in (beginning, beginning + token)]
-    echoes = [read_echo(answer) for answer in _ask(server, echo_format, texts)]
+    echoes = [read_echo(answer) for answer in _complete(server, echo_format, texts)]
     comparisons: dict[str, _Comparison] = {}
     for (beginning, next_token, token), short_echo, long_echo in zip(trials, echoes[::2], echoes[1::2], strict=True):
         tokens = echo_format.tokens_of(beginning, short_echo)
@@ -257,8 +257,8 @@ def _compare(server: Server, echo_format: EchoFormat) -> list[_Comparison]:
 
 def _require_steady(server: Server, echo_format: EchoFormat, tolerance: float) -> list[Scored]:
     """The scores of some texts alone; InputError if they differ in a batch or in another order."""
-    alone = [echo_format.scored(text, _ask(server, echo_format, [text])[0]) for text in STEADY_TEXTS]
-    answers = _ask(server, echo_format, STEADY_TEXTS[::-1])[::-1]
+    alone = [echo_format.scored(text, _complete(server, echo_format, [text])[0]) for text in STEADY_TEXTS]
+    answers = _complete(server, echo_format, STEADY_TEXTS[::-1])[::-1]
     together = [echo_format.scored(text, answer) for text, answer in zip(STEADY_TEXTS, answers, strict=True)]
     shared = [scored for scored in alone if scored.text.startswith(_SHARED)]
     pairs = [*zip(alone, together, strict=True), *((shared[0], other) for other in shared[1:])]
@@ -305,7 +305,7 @@ def _openings(server: Server, echo_format: EchoFormat) -> Mapping[str, float] | 
     return logprobs if 0.99 < math.fsum(map(math.exp, next_token.likeliest.values())) < 1.01 else None
 
 
-def _ask(server: Server, echo_format: EchoFormat, texts: Sequence[str]) -> list[Any]:
+def _complete(server: Server, echo_format: EchoFormat, texts: Sequence[str]) -> list[Any]:
     return server.ask_all([echo_format.bos + text for text in texts], echo_format.settings)
 
 

@@ -71,7 +71,7 @@ class EndpointChat:
         if self._tokenizer is not None:
             return self._tokenizer.refuses_system(template)
         try:
-            with_system, without = (read_count(answer) for answer in self._ask([_SYSTEM, _USER], {"max_tokens": 1}))
+            with_system, without = (read_count(answer) for answer in self._post([_SYSTEM, _USER], {"max_tokens": 1}))
         except Refusal as error:
             return f"{self._server.client.address}: it refuses a system turn ({error})"
         if with_system is not None and without is not None and with_system <= without:
@@ -107,7 +107,7 @@ class EndpointChat:
     def is_offered(self) -> bool:
         """Whether the server has a chat route."""
         try:
-            self._ask([_USER], {"max_tokens": 1}, retries=1)
+            self._post([_USER], {"max_tokens": 1}, retries=1)
         except Refusal as error:
             if error.status in (400, 404, 405, 422, 501):
                 return False
@@ -236,7 +236,7 @@ class EndpointChat:
 
     def _first_tokens(self, chats: Sequence[Messages]) -> list[Next]:
         try:
-            return [_first_token(answer) for answer in self._ask(chats, FIRST_TOKEN)]
+            return [_first_token(answer) for answer in self._post(chats, FIRST_TOKEN)]
         except InputError as error:
             raise ModelError(f"{self._address}: its response cannot be used: {error.message}") from None
 
@@ -292,7 +292,7 @@ class EndpointChat:
     def _address(self) -> str:
         return str(self._server.client.address)
 
-    def _ask(self, chats: Sequence[Messages], settings: dict[str, Any], retries: int | None = None) -> list[Any]:
+    def _post(self, chats: Sequence[Messages], settings: dict[str, Any], retries: int | None = None) -> list[Any]:
         bodies = [{"model": self._server.model, **_messages(chat), **settings} for chat in chats]
         return self._server.client.post_all(CHAT, bodies, retries)
 

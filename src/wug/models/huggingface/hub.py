@@ -116,12 +116,12 @@ def prefetch(spec: ModelSpec) -> None:
         import huggingface_hub
 
         files = huggingface_hub.HfApi().list_repo_files(spec.name, revision=spec.revision)
-        huggingface_hub.snapshot_download(spec.name, revision=spec.revision, allow_patterns=needed(files))
+        huggingface_hub.snapshot_download(spec.name, revision=spec.revision, allow_patterns=required_files(files))
     except Exception as error:  # without a network, or without the package
         log.debug("%s is not prefetched: %s", spec, error)
 
 
-def needed(files: Sequence[str]) -> list[str]:
+def required_files(files: Sequence[str]) -> list[str]:
     """The files that loading needs; of weights in two formats, the safe one."""
     names = [name for name in files if "/" not in name]
     safe = any(name.endswith(".safetensors") for name in names)
