@@ -55,7 +55,7 @@ def test_a_fetched_set_is_found_before_the_folder(tmp_path: Path, monkeypatch: p
     assert reference.reference("pairs/blimp/causative.jsonl.gz") == place
 
 
-def test_what_is_absent_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_absent_is_reported_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "FETCHED", str(tmp_path))
     monkeypatch.setattr(reference, "FOLDER", tmp_path / "none")
     monkeypatch.setattr(reference, "absent", Counter())

@@ -220,7 +220,7 @@ def test_an_item_with_several_outcomes_of_a_check_is_one_unit() -> None:
     assert [e.method for e in estimates(rows)] == ["wilson, by item"]
 
 
-def test_a_method_tells_shares_from_numbers() -> None:
+def test_a_method_distinguishes_shares_from_numbers() -> None:
     shares = ("wilson", "clopper-pearson", "wilson, by source", "sd of shares", "population sd of shares")
     numbers = ("t", "hall", "t, by item", "none: all values are 0")
     methods = [IntervalMethod.parse(method) for method in (*shares, *numbers, "ratio", None)]
@@ -233,7 +233,7 @@ def test_a_method_tells_shares_from_numbers() -> None:
     assert [method.is_deviation for method in methods] == [False] * 3 + [True] * 2 + [False] * 6
 
 
-def test_a_share_that_a_suite_counted_gets_the_interval_that_is_asked_for() -> None:
+def test_a_share_that_a_suite_counted_gets_the_interval_that_is_requested() -> None:
     counted = Estimate("exact_match", "type=a", 0.9, 10, *(0.5960, 0.9821), "wilson")
     found = with_interval_method(counted, "clopper-pearson")
     # binom.test(9, 10) in R: 0.5549839 0.9974714

@@ -174,7 +174,7 @@ class Untyped(Constant):
         (Untyped, "sample/constant: options must be text"),
     ],
 )
-def test_a_backend_that_breaks_a_promise_is_told_which(
+def test_a_backend_that_breaks_a_promise_is_reported(
     model: type[Constant], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = ModuleType("sample", "A sample.")
@@ -189,12 +189,12 @@ def test_a_backend_that_breaks_a_promise_is_told_which(
         check_backend("sample", "constant")
 
 
-def test_a_family_that_is_given_the_file_of_another_is_told_so() -> None:
+def test_a_family_that_is_given_the_file_of_another_is_reported() -> None:
     with pytest.raises(AssertionError, match=r"pairs: .*wug_places.jsonl is read as choices"):
         check_family("pairs", builtin_suites()["wug_places"])
 
 
-def test_a_family_that_accepts_a_broken_file_is_told_so() -> None:
+def test_a_family_that_accepts_a_broken_file_is_reported() -> None:
     good = builtin_suites()["wug_coord"]
     with pytest.raises(AssertionError, match=r"pairs: check\(\) finds no error in .*wug_coord.tab"):
         check_family("pairs", good, broken=good)
@@ -243,7 +243,7 @@ def test_the_store_of_the_checked_pages_is_closed(monkeypatch: pytest.MonkeyPatc
     assert all(store.closed for store in opened)  # type: ignore[attr-defined]
 
 
-def test_a_family_with_a_function_of_other_parameters_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_family_with_a_function_of_other_parameters_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wug.families.pairs.read_back", lambda: ["nothing"])
     with pytest.raises(AssertionError, match=r"pairs: read_back must be a function of Suite"):
         check_family("pairs", builtin_suites()["wug_coord"])

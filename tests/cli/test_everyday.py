@@ -258,12 +258,12 @@ def test_an_unknown_suite_is_reported_with_where_names_are_listed() -> None:
     refused(wug("run", "qqqqqqqq"), "unknown suite 'qqqqqqqq'", "wug list suites", "wug data list")
 
 
-def test_a_format_that_is_asked_for_goes_into_a_file_of_any_name(db: Path, tmp_path: Path) -> None:
+def test_a_format_that_is_requested_goes_into_a_file_of_any_name(db: Path, tmp_path: Path) -> None:
     assert wug("export", 1, "--to", "csv", "-o", tmp_path / "rows.txt", "--store", db).code == 0
     assert (tmp_path / "rows.txt").read_text(encoding="utf-8").startswith("suite,model,item")
 
 
-def test_a_port_that_is_asked_for_and_taken_is_an_error() -> None:
+def test_a_port_that_is_requested_and_taken_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         refused(wug("view", "--no-open", "--port", port), f"port {port} cannot be used", "--port; 0 takes a free one")

@@ -139,7 +139,7 @@ def test_a_folder_named_like_a_built_in_suite_hides_nothing_from_the_list(
         ("altair", "make pcfgset -o data --chart chart.svg"),
     ],
 )
-def test_packages_for_output_are_asked_for_before_the_work(
+def test_packages_for_output_are_requested_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

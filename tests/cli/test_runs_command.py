@@ -84,7 +84,7 @@ def test_the_list_for_programs_has_every_field(db: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("rename", "x", "y"), ("note", "x", "y"), ("rm", "x"), ("show", "x")])
-def test_a_run_that_is_not_there_is_told(db: Path, command: tuple[str, ...]) -> None:
+def test_a_run_that_is_not_there_is_reported(db: Path, command: tuple[str, ...]) -> None:
     refused(wug("runs", *command), "no run 'x' in", "Give the number of a run, last, or the beginning of a name")
 
 

@@ -59,7 +59,7 @@ def test_the_same_command_asks_only_what_is_missing(tmp_path: Path) -> None:
     assert [run and run.id for run in runs] == [5, 2, 4, 3]
 
 
-def test_a_model_that_fails_is_told_at_the_end_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_model_that_fails_is_reported_at_the_end_and_the_others_go_on(tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoint-15.arpa").write_text("no model\n")
     said = wug("run", "words.jsonl", "--model", MODELS, "--format", "csv")
     assert said.code == 1

@@ -220,7 +220,7 @@ def test_every_epoch_is_tested_and_kept_as_a_run(tmp_path: Path, examples: Path,
     assert not (tmp_path / "model" / "epochs").exists()
 
 
-def test_models_of_epochs_are_kept_when_asked_for_and_tests_skip_epochs(tmp_path: Path, examples: Path) -> None:
+def test_models_of_epochs_are_kept_when_requested_and_tests_skip_epochs(tmp_path: Path, examples: Path) -> None:
     options = ("--network", "lstm", "--batch-size", 16, "--epochs", 4, "--suite", examples / "test.src")
     assert train("seq2seq", examples, tmp_path / "m", *options, "--every", 2, "--keep-epochs").code == 0
     kept = sorted((tmp_path / "m" / "epochs").iterdir())
@@ -294,7 +294,7 @@ def test_an_lstm_has_defaults_of_its_own(tmp_path: Path, examples: Path) -> None
     assert not {"heads", "attention", "untied", "start"} & recipe.keys()
 
 
-def test_an_lstm_begins_and_attends_as_it_is_told(tmp_path: Path, examples: Path) -> None:
+def test_an_lstm_begins_and_attends_as_its_options_say(tmp_path: Path, examples: Path) -> None:
     declared = {option.name: option.type for option in OPTIONS["seq2seq"]}
     assert (declared["attention"], declared["start"]) == (ATTENTIONS, STARTS)
     usual = ("--network", "lstm", "--steps", 1, "--learning-rate", "1e-9")

@@ -71,7 +71,7 @@ def test_path_of_a_group_prints_its_files_one_a_line(mirror: Mirror, data_folder
     assert found == [str(data_folder / "wugs" / COMMIT[:12] / name) for name in names]
 
 
-def test_cite_prints_every_set_that_is_asked_for() -> None:
+def test_cite_prints_every_set_that_is_requested() -> None:
     said = wug("data", "cite", "blimp", "cogs")
     assert [line for line in said.out.splitlines() if line.startswith("@")] == [
         "@article{warstadt2020,",
@@ -84,7 +84,7 @@ def test_a_typo_gets_the_nearest_name(what: str) -> None:
     refused(wug("data", what, "turblinp"), "unknown test set 'turblinp'. Did you mean 'turblimp'?")
 
 
-def test_a_run_of_a_set_that_is_not_here_is_told_of_in_three_lines() -> None:
+def test_a_run_of_a_set_that_is_not_here_is_reported_in_three_lines() -> None:
     said = wug("run", "blimp", "--model", "wug-causal")
     refused(said)
     assert said.err.splitlines() == [

@@ -101,13 +101,13 @@ def test_a_kept_beginning_that_is_longer_than_the_file_is_fetched_anew(mirror: M
     assert mirror.asked[-1] == (BIG, None)
 
 
-def test_a_file_that_came_whole_before_a_kill_is_not_asked_for_again(mirror: Mirror) -> None:
+def test_a_file_that_came_whole_before_a_kill_is_not_requested_again(mirror: Mirror) -> None:
     partly(CONTENT[BIG])
     assert data.get("wugs/agreement").read_bytes() == CONTENT[BIG]
     assert mirror.asked == []
 
 
-def test_a_slow_file_is_told_of_as_it_comes(mirror: Mirror) -> None:
+def test_a_slow_file_is_reported_as_it_comes(mirror: Mirror) -> None:
     half_came = threading.Event()
     told: list[tuple[int, int]] = []
 
@@ -162,7 +162,7 @@ def test_a_damaged_file_is_fetched_again_alone(mirror: Mirror) -> None:
 
 
 @pytest.mark.parametrize("name", ["guarded", "unlicensed"])
-def test_a_restricted_set_is_not_asked_for_before_its_licence_is_accepted(mirror: Mirror, name: str) -> None:
+def test_a_restricted_set_is_not_requested_before_its_licence_is_accepted(mirror: Mirror, name: str) -> None:
     with pytest.raises(DataError, match=f"wug data get {name} --accept"):
         data.get(name)
     assert mirror.asked == []
@@ -180,7 +180,7 @@ def test_the_licence_stands_beside_the_data(mirror: Mirror, data_folder: Path) -
     assert data.origin(data_folder) is None
 
 
-def test_what_is_not_here_is_told_of_in_three_lines_with_the_command(made_up: None) -> None:
+def test_what_is_not_here_is_reported_in_three_lines_with_the_command(made_up: None) -> None:
     with pytest.raises(NotFetched) as caught:
         data.path("guarded")
     assert str(caught.value).splitlines() == [

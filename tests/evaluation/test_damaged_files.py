@@ -278,7 +278,7 @@ def test_a_damaged_store_shows_the_right_numbers_or_a_clear_word(tmp_path: Path,
             assert found == expected[name]
 
 
-def test_a_store_that_is_deleted_during_a_run_is_told_of(tmp_path: Path) -> None:
+def test_a_store_that_is_deleted_during_a_run_is_reported(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     number = store.begin("key", "m", "c")
     shutil.rmtree(tmp_path / "store")
@@ -286,7 +286,7 @@ def test_a_store_that_is_deleted_during_a_run_is_told_of(tmp_path: Path) -> None
         store.add(number, RESULT)
 
 
-def test_a_full_disk_is_told_of_and_keeps_nothing_half(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_keeps_nothing_half(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     number = store.begin("key", "m", "c")
     big = run_factory.result(
@@ -303,7 +303,7 @@ def test_a_full_disk_is_told_of_and_keeps_nothing_half(tmp_path: Path) -> None:
     assert list((tmp_path / "store" / "outcomes").iterdir()) == []
 
 
-def test_a_full_disk_for_the_cache_is_told_of(tmp_path: Path) -> None:
+def test_a_full_disk_for_the_cache_is_reported(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "a.db")
     cache._db.execute("PRAGMA max_page_count=4")
     with pytest.raises(StoreError, match="the disk is full"):

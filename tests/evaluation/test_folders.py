@@ -206,7 +206,7 @@ def test_a_folder_of_alternating_lines_says_how_to_read_them(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "text"), [("gen.tsv", GOLD), ("test.src", "copy A1\n")])
-def test_a_file_of_another_split_than_is_asked_for_is_refused(tmp_path: Path, name: str, text: str) -> None:
+def test_a_file_of_another_split_than_is_requested_is_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "test.tgt").write_text("A1\n", encoding="utf-8")
     split = name.partition(".")[0]

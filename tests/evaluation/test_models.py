@@ -136,7 +136,7 @@ def test_a_pattern_that_fits_no_revision_is_refused_with_those_there(monkeypatch
         expand(["causal:org/pythia@stage*"])
 
 
-def test_without_the_hub_the_revisions_on_this_machine_are_told(
+def test_without_the_hub_the_revisions_on_this_machine_are_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     from huggingface_hub import constants
@@ -162,7 +162,9 @@ def test_of_weights_in_two_formats_the_safe_one_is_fetched() -> None:
     assert required_files(["config.json", "pytorch_model.bin", "optimizer.bin"]) == ["config.json", "pytorch_model.bin"]
 
 
-def test_a_folder_called_like_a_built_in_model_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_called_like_a_built_in_model_is_distinguished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(builtin_models()["wug-causal"], tmp_path / "wug-causal")
     with pytest.raises(InputError) as caught:
@@ -186,6 +188,6 @@ def test_a_built_in_model_may_be_named_with_its_kind() -> None:
     )
 
 
-def test_a_name_like_a_built_in_models_is_told_with_it() -> None:
+def test_a_name_like_a_built_in_models_is_reported_with_it() -> None:
     with pytest.raises(UnknownName, match=r"unknown model 'wug_causal'\. Did you mean 'wug-causal'"):
         model_spec("wug_causal")

@@ -30,7 +30,7 @@ def test_pairs_are_built_in_suites_too_since_no_set_is_called_so() -> None:
     assert suite_paths("pairs") == suite_paths("wug_pairs")
 
 
-def test_an_unknown_name_is_told_with_the_nearest() -> None:
+def test_an_unknown_name_is_reported_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'wug_syntaxgym'"):
         suite_paths("wug_syntaxgim")
 
@@ -44,7 +44,7 @@ def test_an_unknown_name_is_told_with_the_nearest() -> None:
         ("turblimp/base", ".* for the published set turblimp/base"),
     ],
 )
-def test_a_folder_called_like_a_suite_is_told_apart(name: str, meaning: str, here: Path) -> None:
+def test_a_folder_called_like_a_suite_is_distinguished(name: str, meaning: str, here: Path) -> None:
     (here / name).mkdir(parents=True)
     (here / name / "a.jsonl").write_text(PAIR, encoding="utf-8")
     with pytest.raises(InputError, match=f"^{name} is ambiguous: write ./{name} for the folder here, or {meaning}"):
@@ -59,6 +59,6 @@ def test_a_file_with_an_ending_and_a_folder_below_a_sets_name_mean_themselves(he
     assert [suite.name for suite in open_suites(["blimp/data", "blimp/data/a.jsonl"])] == ["data", "a"]
 
 
-def test_a_set_under_its_name_on_the_hub_is_told_by_its_own() -> None:
+def test_a_set_with_its_name_on_the_hub_is_reported_with_its_own_name() -> None:
     with pytest.raises(InputError, match=r"no such file or folder\. The published set is called blimp$"):
         open_suites("nyu-mll/blimp")

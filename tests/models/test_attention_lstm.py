@@ -293,7 +293,7 @@ def test_memory_that_runs_out_halves_the_batch(
 
 
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
-def test_other_precisions_answer_and_are_told(folder: Path, dtype: str) -> None:
+def test_other_precisions_answer_and_are_reported(folder: Path, dtype: str) -> None:
     model = load(folder, dtype=dtype, max_length="4")
     assert len(texts(model.generate(["copy A B"]))) == 1
     assert model.options == {"dtype": dtype, "beams": "1", "max_length": "4"}

@@ -387,7 +387,7 @@ def test_options_may_stand_in_the_address() -> None:
             scorer(server, model="b/x")
 
 
-def test_a_server_without_a_list_of_models_is_told_the_name() -> None:
+def test_a_server_without_a_list_of_models_needs_the_name() -> None:
     with serving(openai) as server:
         server.models = (404, {"detail": "Not Found"})
         assert scorer(server, model="mine").id.startswith("endpoint/mine@")
@@ -421,7 +421,7 @@ def test_the_key_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> N
     assert "secret" not in str(fault.value)
 
 
-def test_a_busy_server_is_asked_again_with_growing_waits(waits: list[float]) -> None:
+def test_requests_to_a_busy_server_are_repeated_with_growing_waits(waits: list[float]) -> None:
     troubles: list[Any] = [
         (429, {"Retry-After": "7"}, b"slow down"),
         (503, {}, b""),
@@ -472,7 +472,7 @@ def client(server: FakeServer, *, timeout: float, retries: int = 0) -> Client:
     return Client(Address.of(server.address), key=None, timeout=timeout, retries=retries)
 
 
-def test_an_answer_that_takes_too_long_is_asked_for_again() -> None:
+def test_an_answer_that_takes_too_long_is_requested_again() -> None:
     enough = threading.Event()
     late = [True]
 

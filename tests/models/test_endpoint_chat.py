@@ -312,7 +312,7 @@ def test_a_run_through_a_server_equals_one_with_the_model_itself(
         assert one == pytest.approx(other, abs=1e-4)
 
 
-def test_a_busy_chat_route_is_asked_again(waits: list[float]) -> None:
+def test_requests_to_a_busy_chat_route_are_repeated(waits: list[float]) -> None:
     busy = [(429, {"Retry-After": "3"}, b"{}")]
 
     def chat(body: dict[str, Any]) -> Any:

@@ -228,7 +228,7 @@ def test_a_truncated_safetensors_file_is_a_clear_error(rnn_model: Any, tmp_path:
         found(path)
 
 
-def test_a_gzipped_file_is_told_from_a_damaged_one(rnn_model: Any, tmp_path: Path) -> None:
+def test_a_gzipped_file_is_distinguished_from_a_damaged_one(rnn_model: Any, tmp_path: Path) -> None:
     packed = gzip.compress(save(tmp_path / "model.pt", rnn_model().state_dict()).read_bytes())
     for content, message in ((packed, "it is gzipped. Unpack it first"), (packed[:12], "Download or copy it again")):
         (tmp_path / "model.pt").write_bytes(content)

@@ -198,7 +198,7 @@ def test_a_binary_file_is_refused_with_the_remedy(tmp_path: Path) -> None:
         ngram.load(ModelSpec("ngram", str(path)))
 
 
-def test_the_end_mark_cannot_be_asked_for_where_the_model_has_none(tmp_path: Path) -> None:
+def test_the_end_mark_cannot_be_requested_where_the_model_has_none(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="has no </s>"):
         load(tmp_path, ARPA.replace("</s>", "."), eos="yes")
 

@@ -39,7 +39,7 @@ def test_with_error_1_every_answer_is_wrong(mistake: str) -> None:
     assert answers[-1] != ""
 
 
-def test_a_mistake_is_what_was_asked_for() -> None:
+def test_a_mistake_is_of_the_kind_of_the_option() -> None:
     assert oracle("oracle:pcfgset?error=1&mistake=early").generate(["copy A1 B2"]) == ["A1"]
     assert oracle("oracle:pcfgset?error=1&mistake=empty").generate(["copy A1 B2"]) == [""]
 

@@ -270,7 +270,7 @@ def test_without_ctranslate2_transformers_writes_and_nothing_is_said(
 
 
 @pytest.mark.parametrize("options", [{"beams": "2"}, {"dtype": "bfloat16"}, {"trust_remote_code": "yes"}])
-def test_what_ctranslate2_is_not_asked_for_goes_to_transformers(
+def test_what_ctranslate2_cannot_do_goes_to_transformers(
     made: Maker, options: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert isinstance(load(made(), **options).decoder, Decoder)

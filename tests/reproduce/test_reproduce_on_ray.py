@@ -133,7 +133,7 @@ def test_a_parcel_has_what_the_command_reads_and_nothing_else(tmp_path: Path) ->
     assert sent.returned_folder == ""
 
 
-def test_a_command_that_fails_there_is_told_here_with_what_it_said(
+def test_a_command_that_fails_there_is_reported_here_with_what_it_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that prints its arguments replaces Python, so that wug is not started."""

@@ -336,7 +336,7 @@ def test_runs_that_share_no_item_are_refused(db: Path) -> None:
         compared(db, [1], [2])
 
 
-def test_one_model_in_two_runs_is_told_apart_by_their_numbers(db: Path) -> None:
+def test_one_model_in_two_runs_is_distinguished_by_their_numbers(db: Path) -> None:
     for _ in range(2):
         keep(db, result("s", A, outcomes({"accuracy": [RIGHT]})))
     assert [side.name for side in compared(db, [1], [2]).sides] == [f"{A} (run 1)", f"{A} (run 2)"]

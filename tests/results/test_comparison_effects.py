@@ -55,7 +55,7 @@ def test_the_items_that_differ_most_have_their_details(tmp_path: Path) -> None:
     assert item.detail_second["logprob_bad"] == -5.0
 
 
-def test_an_unknown_metric_is_told_from_a_derived_one(tmp_path: Path) -> None:
+def test_an_unknown_metric_is_distinguished_from_a_derived_one(tmp_path: Path) -> None:
     path = tmp_path / "store"
     for name, found in (("a", FIRST), ("b", SECOND)):
         run_factory.keep(path, result(f"kind/{name}@1", found))

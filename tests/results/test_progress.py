@@ -77,7 +77,7 @@ def test_a_model_that_is_asked_in_order_says_how_far_it_is_too(store: Store, eve
     assert model.seen == [(0, 4, 0), (2, 4, 0), (2, 4, 1), (4, 4, 1)]  # the empty list of `more` is asked too
 
 
-def test_the_store_is_told_at_most_once_a_second(store: Store) -> None:
+def test_progress_is_stored_at_most_once_per_second(store: Store) -> None:
     now = [100.0]
     number = store.begin("k", "m", "wug run")
     report = ProgressReporter(None, lambda: now[0])
@@ -95,7 +95,7 @@ def test_the_store_is_told_at_most_once_a_second(store: Store) -> None:
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.2, "0 s"), (59, "59 s"), (100, "2 min"), (3600, "1 h"), (7900, "2 h 12 min")]
 )
-def test_a_time_is_told_no_more_exactly_than_it_is_known(seconds: float, words: str) -> None:
+def test_a_time_is_reported_no_more_exactly_than_it_is_known(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 

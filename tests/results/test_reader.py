@@ -93,7 +93,7 @@ def test_all_outcomes_of_an_item_are_found_beside_one(reader: RunReader) -> None
     assert [(p.outcome.item, p.outcome.metric) for p in every] == [("3", "a"), ("3", "b")]
 
 
-def test_a_sketch_has_the_parts_asked_for_alone(reader: RunReader) -> None:
+def test_a_sketch_has_the_parts_requested_alone(reader: RunReader) -> None:
     first = next(reader.rows(1).each(Filter("a"), keys=("deep", "missing")))
     assert first.outcome.detail == {"deep": [0]}
 
@@ -111,7 +111,7 @@ def test_a_look_does_not_wait_for_a_writer(store: Store, reader: RunReader) -> N
     assert reader.run(1).status == "complete"
 
 
-def test_a_run_whose_process_was_killed_is_told_as_interrupted(store: Store, reader: RunReader) -> None:
+def test_a_run_whose_process_was_killed_is_reported_as_interrupted(store: Store, reader: RunReader) -> None:
     assert (reader.run(1).status, reader.state()[1]) == ("running", True)
     with closing(sqlite3.connect(store.path / INDEX)) as db, db:
         db.execute("UPDATE runs SET pid = 2147483646")  # no process has this number

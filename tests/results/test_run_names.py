@@ -73,7 +73,7 @@ def test_an_exact_name_comes_before_longer_ones(reader: RunReader) -> None:
     assert find(reader, "base").id == 4
 
 
-def test_a_removed_run_is_found_only_where_removed_ones_are_asked_for(reader: RunReader) -> None:
+def test_a_removed_run_is_found_only_where_removed_ones_are_requested(reader: RunReader) -> None:
     change_run(reader, "removed = '2026-01-01'")
     assert find(reader, "last").id == 3
     with pytest.raises(StoreError, match="run 4 was removed; wug runs undo 4 restores it"):

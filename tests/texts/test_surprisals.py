@@ -210,7 +210,7 @@ def test_a_first_token_without_a_probability_leaves_its_word_without_one(tiny_ca
     assert table["entropy"][0] is None
 
 
-def test_unknown_words_are_told(tiny_causal: Maker) -> None:
+def test_unknown_words_are_reported(tiny_causal: Maker) -> None:
     table = surprisal("the boy ☃ swims", load(tiny_causal("gpt2", "metaspace")))
     assert table["unknown"] == [False, False, True, False]
 

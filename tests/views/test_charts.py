@@ -84,7 +84,7 @@ def test_a_value_that_is_no_number_is_left_out() -> None:
     assert (row["value"], row["low"], row["high"]) == (None, None, None)
 
 
-def test_several_models_are_told_apart_by_colour_shape_and_place() -> None:
+def test_several_models_are_distinguished_by_colour_shape_and_place() -> None:
     points = [Point("number", 0.5, series="gpt2"), Point("number", 0.75, series="lstm")]
     spec = accuracy(points).to_dict()
     for name in ("color", "shape", "yOffset"):

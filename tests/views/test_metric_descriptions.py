@@ -29,7 +29,7 @@ def test_a_check_of_one_column_or_metric_is_like_the_check() -> None:
     assert RESULT.metric("edit_distance/mean").unit == "tokens"
 
 
-def test_what_nobody_said_is_told_from_the_values() -> None:
+def test_what_nobody_said_is_distinguished_from_the_values() -> None:
     outcomes = (Outcome("1", "judged", True), Outcome("1", "measured", 2.5))
     estimates = (Estimate("judged", "all", 1.0, 1), Estimate("measured", "all", 2.5, 1), SHARE, BLEU)
     told = replace(RESULT, estimates=estimates, outcomes=outcomes, metrics=())

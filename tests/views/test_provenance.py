@@ -36,7 +36,7 @@ def test_a_model_is_placed_among_published_ones_the_best_first() -> None:
     assert "items, and this result" not in part.note
 
 
-def test_another_number_of_items_is_told() -> None:
+def test_another_number_of_items_is_reported() -> None:
     one = result("npi_src_any", "causal/mine@1f", [], estimates=(Estimate("all_predictions", "all", 0.5, 5),))
     part = published_results_part(one)
     assert part is not None

@@ -278,7 +278,7 @@ def test_suites_of_no_known_circuit_come_last() -> None:
     assert "Agreement agreement 2 50.0% [9.5, 90.5] prediction 1 some_new_family verbs 4 75.0%" in seen.text
 
 
-def test_two_runs_of_one_model_are_told_apart() -> None:
+def test_two_runs_of_one_model_are_distinguished() -> None:
     seen = read(render([ReportedResult(agreement(), run=3), ReportedResult(agreement(), run=5)]))
     assert "suite items gpt2 (run 3) gpt2 (run 5)" in seen.text
 

@@ -40,7 +40,7 @@ def test_a_field_of_one_value_says_nothing_more_than_all() -> None:
     assert "type=" not in shown(result([share("accuracy", "all", 0.5), share("accuracy", "type=nonce", 0.5)]))
 
 
-def test_a_field_of_many_groups_is_left_for_those_who_ask_for_it() -> None:
+def test_a_field_of_many_groups_is_shown_on_request_only() -> None:
     names = [share("accuracy", f"paradigm=p{n}", 0.5) for n in range(67)]
     found = result([share("accuracy", "all", 0.5), *names])
     assert "paradigm=" not in shown(found)

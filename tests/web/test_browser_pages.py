@@ -107,7 +107,7 @@ def test_a_phone_shows_every_link_of_the_navigation_bar_whole(new_context: Any, 
 
 
 @pytest.mark.usefixtures("hurried")
-def test_a_server_that_ended_is_told_and_the_page_stays(served: Served, page: Any, recorder: Any) -> None:
+def test_an_ended_server_is_reported_and_the_page_stays(served: Served, page: Any, recorder: Any) -> None:
     recorder.expected.append("ERR_CONNECTION_REFUSED")
     sample_results.keep(served.site.store, sample_results.pairs(items=8), status="running")
     visit(page, "/")

@@ -284,7 +284,7 @@ def test_a_file_with_halves_of_characters_is_opened_with_marks_in_their_place(si
     assert "Halves of characters were replaced" in draft["origin"]
 
 
-def test_without_room_a_draft_stays_as_it_was_and_the_page_is_told(
+def test_on_a_full_disk_a_draft_stays_as_it_was_and_the_page_gets_an_error(
     site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = {"x-wug-token": site.csrf_token}
@@ -316,7 +316,7 @@ def test_without_room_a_saved_file_stays_as_it_was_and_none_is_left_behind(
     assert left == ({"a.json": "what was there"} if overwrite else {})
 
 
-def test_without_room_for_a_pasted_table_the_page_is_told(
+def test_on_a_full_disk_pasting_a_table_is_an_error_of_the_page(
     site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write_text(path: Path, text: str, encoding: str | None = None) -> int:

@@ -90,7 +90,7 @@ def test_what_is_done_or_cached_is_not_asked_again(tmp_path: Path) -> None:
     assert len(_store().runs()) == 4
 
 
-def test_what_a_process_warns_of_is_told_here_once() -> None:
+def test_what_a_process_warns_of_is_reported_here_once() -> None:
     command = ("run", "words.jsonl", "--model", "ngram:run/*", "--format", "json", "--workers", "2")
     said = wug(*command, "--cache", "answers")
     sound = cached("answers")
@@ -105,7 +105,7 @@ def test_what_a_process_warns_of_is_told_here_once() -> None:
     assert cached("answers") == sound
 
 
-def test_a_model_that_fails_is_told_at_the_end_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_model_that_fails_is_reported_at_the_end_and_the_others_go_on(tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoint-15.arpa").write_text("no model\n")
     command = ("run", "words.jsonl", "--model", "ngram:run/*", "--format", "csv")
     plain = wug(*command, "--store", "plain.db", "--cache", "plain.cache")

@@ -294,7 +294,7 @@ def test_a_space_is_put_where_context_and_option_have_none(
         ({"context": 4}, "context is '4', not text"),
     ],
 )
-def test_a_fault_is_told_with_its_place_and_a_remedy(tmp_path: Path, given: dict[str, Any], fault: str) -> None:
+def test_a_fault_is_reported_with_its_place_and_a_remedy(tmp_path: Path, given: dict[str, Any], fault: str) -> None:
     path = jsonl(tmp_path, {**row("sat", "sit"), **given})
     with pytest.raises(SuiteError) as refused:
         choices.read(path, {})
@@ -303,7 +303,7 @@ def test_a_fault_is_told_with_its_place_and_a_remedy(tmp_path: Path, given: dict
     assert any(problem.level == "error" for problem in check_file(path, "choices"))
 
 
-def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("a", "b", answer=9), row("a", "b"), {**EWOK, "context": 3, "options": [], "answer": 1})
     assert len(check_file(path, "choices")) == 3
     path = tmp_path / "t.csv"
@@ -311,7 +311,7 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     assert [str(one) for one in check_file(path, "choices")] == ["line 2: option_2 is empty, and others follow"]
 
 
-def test_a_missing_column_is_told_with_the_nearest(tmp_path: Path) -> None:
+def test_a_missing_column_is_reported_with_the_nearest(tmp_path: Path) -> None:
     path = jsonl(tmp_path, row("a", "b"))
     with pytest.raises(SuiteError, match=r"column 'contxt' is missing\. Did you mean 'context'"):
         choices.read(path, {"context": "contxt"})

@@ -112,7 +112,7 @@ def test_a_variable_free_text_that_is_no_form_is_refused(text: str, message: str
         ([], "cogs"),
     ],
 )
-def test_the_dialect_is_told_by_the_forms(forms: list[str], dialect: str) -> None:
+def test_the_dialect_is_inferred_from_the_forms(forms: list[str], dialect: str) -> None:
     assert recognise(forms) == dialect
 
 

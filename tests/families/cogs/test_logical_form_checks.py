@@ -86,7 +86,7 @@ UNDERIVABLE = {
     ("text", "rule", "message"),
     [(text, rule, message) for rule, texts in UNDERIVABLE.items() for text, message in texts.items()],
 )
-def test_a_form_that_cannot_be_derived_is_told_why(text: str, rule: str, message: str) -> None:
+def test_a_form_that_cannot_be_derived_is_reported_with_the_reason(text: str, rule: str, message: str) -> None:
     assert not is_well_formed(form_that_breaks(rule, text, message, level="grammar"))
 
 
@@ -130,7 +130,7 @@ MEANINGLESS = {
     ("text", "rule", "message"),
     [(text, rule, message) for rule, texts in MEANINGLESS.items() for text, message in texts.items()],
 )
-def test_a_form_that_no_sentence_means_is_told_why(text: str, rule: str, message: str) -> None:
+def test_a_form_that_no_sentence_means_is_reported_with_the_reason(text: str, rule: str, message: str) -> None:
     assert is_well_formed(form_that_breaks(rule, text, message, level="sense"))
 
 

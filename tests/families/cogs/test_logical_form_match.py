@@ -91,7 +91,7 @@ def recursion(verbs: int, start: int = 0, step: int = 1) -> str:
     return " AND ".join([*(f"like . agent ( x _ {a} , Emma )" for a in index), *links])
 
 
-def test_twelve_levels_of_the_same_clause_are_told_apart() -> None:
+def test_twelve_levels_of_the_same_clause_are_distinguished() -> None:
     gold, renamed = parse(recursion(12)), parse(recursion(12, 50, -3))
     assert equivalent(gold, renamed)
     assert canonical(gold) == canonical(renamed)

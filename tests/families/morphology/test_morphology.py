@@ -89,7 +89,7 @@ def test_the_score_of_a_form_is_that_of_the_form_and_the_full_stop_given_its_car
     assert estimate(result, "regular_rate").value == 0.5
 
 
-def test_a_masked_model_is_asked_for_the_form_alone(tmp_path: Path) -> None:
+def test_a_masked_model_scores_the_form_alone(tmp_path: Path) -> None:
     (suite,) = morphology.read(write(tmp_path, TABLE), {})
     adapted = suite.for_model(word_scorer(id="masked/toy@1"))
     first = adapted.requests()[0]
@@ -158,7 +158,7 @@ def test_causal_scores_equal_a_plain_loop(tmp_path: Path) -> None:
             assert score == pytest.approx(sum(totals) / len(totals), abs=1e-4)
 
 
-def test_a_model_that_writes_is_asked_for_an_answer_without_a_list(tmp_path: Path) -> None:
+def test_a_generating_model_gets_the_question_without_a_list(tmp_path: Path) -> None:
     path = write(tmp_path, TABLE)
     (suite,) = morphology.read(path, {})
     model = writer({"zib": "zibbed.", "spling": "It is splinged"})

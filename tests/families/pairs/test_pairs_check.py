@@ -25,17 +25,17 @@ def test_a_good_file_has_no_problems(tmp_path: Path) -> None:
     assert found(tmp_path, SENTENCES + "p\tcats sleep\tcats sleeps\n") == []
 
 
-def test_identical_pairs_are_told(tmp_path: Path) -> None:
+def test_identical_pairs_are_reported(tmp_path: Path) -> None:
     (problem,) = found(tmp_path, SENTENCES + "p\tcats sleep\tcats  sleep <eos>\n")
     assert problem == "warning: item 1: the two sentences are identical but for white space: 'cats sleep'"
 
 
-def test_pairs_that_differ_in_case_alone_are_told(tmp_path: Path) -> None:
+def test_pairs_that_differ_in_case_alone_are_reported(tmp_path: Path) -> None:
     (problem,) = found(tmp_path, SENTENCES + "p\tcats sleep\tCats sleep\n")
     assert "differ only in case" in problem
 
 
-def test_repeated_pairs_and_names_are_told(tmp_path: Path) -> None:
+def test_repeated_pairs_and_names_are_reported(tmp_path: Path) -> None:
     text = "pattern\tsent\tsent_alt\titem\np\ta b\ta c\tx\np\ta b\ta c\tx\n"
     assert found(tmp_path, text) == [
         "warning: item x: 2 pairs have this name",
@@ -157,7 +157,7 @@ def test_the_check_shows_which_sentence_is_the_good_one(tmp_path: Path) -> None:
     ]
 
 
-def test_a_column_that_is_read_before_the_sentences_is_told(tmp_path: Path) -> None:
+def test_a_column_that_is_read_before_the_sentences_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("sentence_good,sentence_bad,context\nA cat.,A cats.,I see\nA dog.,A dogs.,\n", encoding="utf-8")
     how = "the column 'context' of 1 of 2 pairs is read before both sentences, such as 'I see'"

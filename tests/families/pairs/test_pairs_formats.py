@@ -464,7 +464,7 @@ def test_alternating_lines_that_do_not_go_up_are_a_message(tmp_path: Path) -> No
         ("event-knowledge", "Implausible", "Odd", "line 4: Plausibility is 'Odd', not 'Plausible' or 'Implausible'"),
     ],
 )
-def test_faults_are_told_with_their_place(format: str, old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_faults_are_reported_with_their_place(format: str, old: str, new: str, message: str, tmp_path: Path) -> None:
     case = next(case for case in CASES if case.format == format)
     assert old in case.text
     with pytest.raises(SuiteError, match=message):
@@ -603,7 +603,7 @@ def test_alternating_lines_with_a_gap_within_a_pair_are_refused(tmp_path: Path) 
     assert told(read(between, lines="bad-good")) == [("A cat.", "A cats."), ("A dog.", "A dogs.")]
 
 
-def test_quotation_marks_around_a_field_that_is_not_unquoted_are_told(tmp_path: Path) -> None:
+def test_quotation_marks_around_a_field_that_is_not_unquoted_are_reported(tmp_path: Path) -> None:
     text = 'good_sentence;bad_sentence;critical_region\n"Ben geldim.";"Ben geldi.";geldim\n'
     (problem,) = pairs.check(written(tmp_path, "t.csv", text), {})
     assert str(problem) == (

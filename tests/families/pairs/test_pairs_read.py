@@ -229,7 +229,7 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path, options:
         pairs.read(path, options)
 
 
-def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
     text = "pattern\tform\tform_alt\tsent\tlen_prefix\np\tis\tare\tThe cat is\t9\np\tis\tare\tThe cat is\tx\np\tis\n"
     with pytest.raises(SuiteError) as caught:
         read(written(tmp_path, "w.tab", text))

@@ -208,7 +208,7 @@ def test_margins_that_are_all_0_are_drawn_as_ties_at_0() -> None:
     assert found.chart.to_dict()["layer"][0]["mark"] == {"type": "bar", "size": 6}
 
 
-def test_a_histogram_has_the_colours_that_it_is_told() -> None:
+def test_a_histogram_has_the_given_colours() -> None:
     bins = [charts.HistogramBin(-1, 0, 3, "wrong"), charts.HistogramBin(0, 1, 5, "right")]
     chart = charts.histogram(bins, title="margin", what="pairs", colours={"right": 1, "wrong": 2}).to_dict()
     colour = chart["layer"][0]["encoding"]["color"]

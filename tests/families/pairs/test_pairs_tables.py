@@ -61,7 +61,7 @@ def test_lines_of_json_may_have_white_space_around_them_and_nothing_else(tmp_pat
     ]
 
 
-def test_groups_that_python_takes_for_equal_are_told_apart(tmp_path: Path) -> None:
+def test_groups_that_python_takes_for_equal_are_distinguished(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     values = ["1", "true", '"1"', '"a"', '"a"', "1", '""', "null"]
     lines = (f'{{"sentence_good": "a b", "sentence_bad": "a c", "field": {value}}}' for value in values)

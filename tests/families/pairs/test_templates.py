@@ -109,7 +109,7 @@ def test_every_generated_file_passes_the_check(tmp_path: Path, category: str) ->
         assert check_file(path, "pairs") == []
 
 
-def test_the_same_seed_gives_the_same_pairs_whatever_else_is_asked_for() -> None:
+def test_the_same_seed_gives_the_same_pairs_whatever_else_is_requested() -> None:
     alone = templates.generate("coord", n=8, seed=7, only=["coord_both_pp"])
     together = templates.generate("coord", n=8, seed=7)
     assert [example for example in together if example.pattern == "coord_both_pp"] == alone

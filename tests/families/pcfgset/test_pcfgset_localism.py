@@ -185,7 +185,7 @@ def test_a_faulty_file_gives_its_line(tmp_path: Path, text: str, line: int, mess
     assert f"unrolled_test.tsv, line {line}: " in str(caught.value)
 
 
-def test_one_fault_is_told_once_and_later_samples_are_still_checked(tmp_path: Path) -> None:
+def test_one_fault_is_reported_once_and_later_samples_are_still_checked(tmp_path: Path) -> None:
     path = tmp_path / "unrolled_test.tsv"
     path.write_text(
         "unrolled copy A1 *1\nunrolled\trepeat *1\tA1 A1\noriginal\trepeat copy A1\tA1 A1\n"

@@ -78,7 +78,7 @@ def test_a_line_counts_for_each_function_and_held_out_pair_in_it(tmp_path: Path)
     }
 
 
-def test_a_wrong_answer_that_only_ends_too_early_is_told_from_others(tmp_path: Path) -> None:
+def test_a_wrong_answer_that_only_ends_too_early_is_distinguished_from_others(tmp_path: Path) -> None:
     found = suite(tmp_path, "copy A12 B2\n" * 5, "A12 B2\n" * 5)
     rows = list(found.run(Answers("A12 B2", "A12", "B2", "A1", "C3")))
     assert values(rows, "eos_strict_prefix") == [True, False, False, False]

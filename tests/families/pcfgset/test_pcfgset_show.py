@@ -146,7 +146,7 @@ def layers(chart: Any) -> list[dict[str, Any]]:
     return found
 
 
-def test_accuracy_by_function_tells_outermost_from_anywhere(tmp_path: Path) -> None:
+def test_accuracy_by_function_distinguishes_outermost_from_anywhere(tmp_path: Path) -> None:
     found = figure(plain(tmp_path, {"repeat A1 B2": "A1 B2"}), "Accuracy by function")
     assert [row[:3] for row in found.rows if row[0] == "repeat"] == [
         ("repeat", "outermost", "0.0%"),
@@ -221,7 +221,7 @@ def test_increasing_length_has_a_line_for_each_function(tmp_path: Path) -> None:
     ]
 
 
-def test_ten_lines_are_told_apart_by_colour_shape_and_dash() -> None:
+def test_ten_lines_are_distinguished_by_colour_shape_and_dash() -> None:
     points = [LinePoint(x, 0.5, 0.4, 0.6, 50, name) for name in FUNCTIONS for x in (2, 3)]
     interval, line, dot = layers(charts.curves(points, x="length", title="accuracy"))
     dashes = line["encoding"]["strokeDash"]["scale"]["range"]
@@ -240,7 +240,7 @@ def test_a_curve_of_one_series_needs_no_legend() -> None:
     assert "params" not in chart
 
 
-def test_parts_of_a_row_have_the_colours_that_they_are_told() -> None:
+def test_parts_of_a_row_have_the_given_colours() -> None:
     parts = [StackedBar("all", "equal", 0.75, 3), StackedBar("all", "not equal", 0.25, 1)]
     [bars] = layers(charts.shares(parts, title="share", colours={"not equal": 4}))
     colour = bars["encoding"]["color"]
@@ -474,7 +474,7 @@ def test_of_very_many_samples_single_steps_of_the_first_are_looked_at(
     assert {row[0] for row in first.rows} == {"reverse", "echo", "append"} < {row[0] for row in every.rows}
 
 
-def test_what_looks_at_every_sample_waits_until_it_is_asked_for(tmp_path: Path) -> None:
+def test_what_looks_at_every_sample_waits_until_it_is_requested(tmp_path: Path) -> None:
     result = unrolled(tmp_path, LOCAL_WRONG)
     waiting = [part.id for part in parts_of(result, table_of(result.outcomes)) if isinstance(part, DeferredPart)]
     assert waiting == ["together", "single", "inputs"]

@@ -67,7 +67,7 @@ def test_localism_has_the_same_verdicts(seed: int) -> None:
     assert all(isinstance(source, str) for source in whole.asked)
 
 
-def test_two_long_answers_that_differ_at_their_ends_are_told_apart() -> None:
+def test_two_long_answers_that_differ_at_their_ends_are_distinguished() -> None:
     """Of sixty trials some have both answers stopped: else the test above would say less than it seems to."""
     asked_anew = 0
     for seed in range(60):

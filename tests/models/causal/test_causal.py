@@ -121,7 +121,7 @@ def test_a_bos_token_that_the_tokenizer_does_not_add_is_said_once(
 
 
 @pytest.mark.parametrize("bos", ["yes", "no"])
-def test_nothing_is_said_about_a_bos_token_that_was_asked_for_or_refused(
+def test_nothing_is_said_about_a_bos_token_that_was_requested_or_refused(
     tiny_causal: Maker, caplog: pytest.LogCaptureFixture, bos: str
 ) -> None:
     with caplog.at_level(logging.WARNING, "wug"):

@@ -154,7 +154,7 @@ def test_the_end_of_a_word_is_counted_beside_as_the_option_counts_it(tiny_causal
         assert a.logprobs == pytest.approx(b.logprobs_with_word_end, abs=1e-5)
 
 
-def test_both_ways_to_ask_for_the_end_of_a_word_are_refused_together(tiny_causal: Maker) -> None:
+def test_both_ways_to_request_the_end_of_a_word_are_refused_together(tiny_causal: Maker) -> None:
     with pytest.raises(ModelError, match="without the option boundary"):
         load(tiny_causal(), boundary="yes").score([Request("a", scoring=TextScoring(boundary=True))])
 

@@ -165,7 +165,7 @@ def test_layers_that_have_no_room_are_read_from_disk(llama: Path, monkeypatch: p
     assert np.abs(scored(model) - expected).max() < CLOSE
 
 
-def test_one_device_and_several_are_not_asked_for_together(llama: Path) -> None:
+def test_one_device_and_several_are_not_requested_together(llama: Path) -> None:
     with pytest.raises(InputError, match="Leave one of the two out"):
         opened(llama, device_map="auto", device="cpu")
 

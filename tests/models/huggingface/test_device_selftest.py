@@ -79,7 +79,7 @@ def test_a_device_that_computes_something_else_is_left(fault: Any, caplog: pytes
     assert "Continuing on the CPU" in caplog.text
 
 
-def test_a_device_that_was_asked_for_is_kept_with_a_notice(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_device_that_was_requested_is_kept_with_a_notice(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "wug"):
         assert moved(noisy, required=True).where == "mps"
     assert "used as you asked" in caplog.text

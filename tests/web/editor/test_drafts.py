@@ -43,7 +43,7 @@ def test_keeping_a_change_counts_the_revision_up(tmp_path: Path) -> None:
     assert drafts.find(made.id) == kept
 
 
-def test_a_page_that_has_not_seen_the_last_revision_is_told(tmp_path: Path) -> None:
+def test_a_page_without_the_last_revision_gets_a_conflict(tmp_path: Path) -> None:
     drafts = DraftStore(tmp_path)
     made = drafts.create(SUITE, 1)
     drafts.update(made.id, other("theirs"), 2, seen_revision=1)
@@ -98,7 +98,7 @@ def test_a_damaged_draft_is_not_listed_and_says_so(tmp_path: Path, text: str) ->
         drafts.find("damaged1")
 
 
-def test_of_many_pages_at_once_one_wins_and_the_others_are_told(tmp_path: Path) -> None:
+def test_of_many_pages_at_once_one_wins_and_the_others_get_a_conflict(tmp_path: Path) -> None:
     drafts = DraftStore(tmp_path)
     made = drafts.create(SUITE, 1)
     told: list[str] = []

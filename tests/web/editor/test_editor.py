@@ -329,7 +329,7 @@ def test_a_file_that_is_no_suite_says_why(site: Site, client: TestClient, name: 
     assert "/tmp" not in answer.json()["error"]
 
 
-def test_regions_that_are_missing_are_added_and_the_user_is_told(site: Site, client: TestClient) -> None:
+def test_missing_regions_are_added_with_a_message(site: Site, client: TestClient) -> None:
     document = suite()
     del document["items"][0]["conditions"][0]["regions"][2]
     headers = {"x-wug-token": site.csrf_token, "x-file-name": "a.json"}

@@ -593,7 +593,7 @@ def test_without_room_nothing_is_saved_and_the_dialog_says_so(
     assert list(site.folders[0].iterdir()) == []
 
 
-def test_a_file_from_the_disk_is_opened_and_a_bad_one_is_told(page: Any, recorder: Any, tmp_path: Path) -> None:
+def test_a_file_from_the_disk_is_opened_and_a_bad_one_is_reported(page: Any, recorder: Any, tmp_path: Path) -> None:
     recorder.expected.append("400")
     bad = tmp_path / "bad.json"
     bad.write_text("{")

@@ -161,7 +161,7 @@ def test_find_goes_to_cells_out_of_view_and_replace_changes_them_in_one_step(lar
     assert [region["content"] for region in regions[:2]] == ["found 150 c2 1", "150 c2 2"]
 
 
-def test_whole_words_and_case_are_told_apart(begin: Callable[..., Any]) -> None:
+def test_whole_words_and_case_are_distinguished(begin: Callable[..., Any]) -> None:
     page = begin()
     page.keyboard.press("Control+f")
     page.keyboard.type("the")

@@ -105,7 +105,7 @@ def test_a_run_is_kept_in_the_store_as_the_command_line_keeps_it(jobs: JobQueue,
     store.close()
 
 
-def test_an_answer_that_the_cache_has_is_not_asked_for_again(jobs: JobQueue, tmp_path: Path) -> None:
+def test_an_answer_that_the_cache_has_is_not_requested_again(jobs: JobQueue, tmp_path: Path) -> None:
     first = ended(jobs.start("words", score_texts(["a"], tmp_path / "answers.db")))
     again = ended(jobs.start("faulty", score_texts(["a"], tmp_path / "answers.db")))
     assert again.result == first.result
@@ -236,7 +236,7 @@ def test_work_that_cannot_travel_fails_alone(jobs: JobQueue, caplog: pytest.LogC
     assert ended(jobs.start("words", score_texts(["a"], None))).stage == "done"
 
 
-def test_a_process_that_is_not_asked_for_long_ends(command: Sequence[str]) -> None:
+def test_an_idle_process_ends(command: Sequence[str]) -> None:
     jobs = JobQueue(command, idle_seconds=0.01)
     first = number(jobs)
     assert gone(first)
@@ -316,7 +316,7 @@ def test_a_model_that_cannot_be_loaded_is_one_message(jobs: JobQueue) -> None:
     assert (job.stage, job.error) == ("failed", "no such model 'missing'")
 
 
-def test_an_error_of_the_model_itself_is_told_and_the_next_job_goes_on(jobs: JobQueue) -> None:
+def test_an_error_of_the_model_itself_is_reported_and_the_next_job_goes_on(jobs: JobQueue) -> None:
     pid = number(jobs)
     job = ended(jobs.start("faulty", score_texts(["a"], None)))
     assert (job.stage, job.error) == ("failed", "faulty failed: RuntimeError: a tensor of the wrong shape")

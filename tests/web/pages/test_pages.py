@@ -274,7 +274,7 @@ def test_a_run_against_itself_is_refused_on_the_page(client: TestClient, site: S
     assert "is given twice" in answer.text
 
 
-def test_a_run_that_goes_on_is_told_by_the_small_state(client: TestClient, site: Site) -> None:
+def test_a_running_run_is_described_by_the_small_state(client: TestClient, site: Site) -> None:
     before = client.get("/state.json").json()
     sample_results.keep(site.store, sample_results.pairs(items=8), status="running")
     after = client.get("/state.json").json()
