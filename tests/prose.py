@@ -30,7 +30,7 @@ TESTS -= {ROOT / "tests" / "prose.py", ROOT / "tests" / "docs" / "test_prose.py"
 MAX_WORDS_PER_SENTENCE = 30
 """On average, in one paragraph or list item."""
 BANNED = {pattern.replace("UNIT", "|".join(RULES["units"])): advice for pattern, advice in RULES["banned"].items()}
-PERCENT = re.compile(r"\d %")
+PERCENT = re.compile(r"(\d|%[.\d]*g) %")
 _BANNED = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), advice) for pattern, advice in BANNED.items()]
 _ANY_BANNED = re.compile(rf"\b(?:{'|'.join(BANNED)})\b", re.IGNORECASE)
 _GENERATED = re.compile(r"<!-- (?:options|keys|paper|recorded)\b.*?<!-- end -->", re.DOTALL)
@@ -74,7 +74,7 @@ def texts_in(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def line_problems(line: str) -> Iterator[str]:
-    """What a line has of the former style, and what to write instead."""
+    """Problems of a line, each with what to write instead."""
     plain = _INLINE.sub("`code`", line)
     for pattern, advice in _BANNED if _ANY_BANNED.search(plain) else ():
         for found in pattern.finditer(plain):

@@ -215,7 +215,7 @@ def test_outcomes_of_one_source_are_one_unit_where_a_group_has_several_of_them()
     assert found["consistency", "all"].low == pytest.approx(wilson(effective / 3, effective).low)
 
 
-def test_an_item_with_several_outcomes_of_a_check_is_one_unit() -> None:
+def test_an_item_with_several_outcomes_of_a_metric_is_one_unit() -> None:
     rows = [Outcome(item, "accuracy", True) for item in ("x", "x", "y")]
     assert [e.method for e in estimates(rows)] == ["wilson, by item"]
 

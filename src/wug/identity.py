@@ -64,7 +64,7 @@ class ModelName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The part of the outcomes that an estimate summarizes: all of them, or those with `field=value`.
+    """The part of the outcomes that an estimate summarises: all of them, or those with `field=value`.
 
     Example:
         >>> Group.parse("phenomenon=binding"), str(Group("kind", "lexical"))

@@ -273,7 +273,7 @@ def text_of(words: Answer | Source | str) -> str:
 
 
 class IdentifiedModel(Protocol):
-    """A model."""
+    """What every model has: its identity, its options and its chunk size."""
 
     @property
     def id(self) -> str:

@@ -51,7 +51,7 @@ def test_the_name_of_a_sweep_needs_a_store() -> None:
 
 def test_a_model_that_fails_is_a_warning_and_the_others_are_asked(tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoint-15.arpa").write_text("no model\n")
-    with pytest.warns(UserWarning, match=r"1 models failed(.|\n)*checkpoint-15"):
+    with pytest.warns(UserWarning, match=r"1 model failed(.|\n)*checkpoint-15"):
         found = wug.run("words.jsonl", "ngram:run/*")
     assert values(found) == [0.25, 1.0, 0.75]
 

@@ -33,7 +33,7 @@ def start(folder: Path, pause: float) -> subprocess.Popen[str]:
 
 
 def _interruptible() -> None:
-    """Tests that a shell started in the background inherit a deaf ear for Ctrl-C."""
+    """A process that a shell started in the background ignores Ctrl-C; this one must not."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

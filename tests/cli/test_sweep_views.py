@@ -61,7 +61,7 @@ def test_the_matrix_of_a_sweep_has_a_line_for_each_model() -> None:
     assert table[4] == "Values: accuracy."
 
 
-def test_the_matrix_of_a_sweep_names_the_check_of_each_suite() -> None:
+def test_the_matrix_of_a_sweep_names_the_metric_of_each_suite() -> None:
     models = ("--model", "ngram:slow/*.arpa", "--sweep", "both")
     assert wug("run", "words.jsonl", "wug_reflexive", "--limit", "2", *models).code == 0
     said = wug("show", "sweep:both", "--matrix").out
@@ -96,7 +96,7 @@ def test_a_sweep_is_a_side_of_a_comparison() -> None:
     assert [len(side["runs"]) for side in found["sides"]] == [3, 6]
 
 
-def test_a_sweep_that_there_is_not_is_refused_with_those_there() -> None:
+def test_an_unknown_sweep_is_refused_with_a_list() -> None:
     refused(wug("show", "sweep:fasst"), "unknown sweep 'fasst'. Did you mean 'fast'?")
     refused(wug("compare", "--curve", "sweep:fast", "sweep:x"), "unknown sweep 'x'")
     refused(wug("compare", "--curve", "sweep:fast", "sweep:slow", "sweep:1"), "--curve compares two sweeps")
@@ -137,7 +137,7 @@ def test_a_removed_sweep_is_computed_again_and_gone_after_a_purge() -> None:
     assert lines() == ["run", "sweep:fast"]
 
 
-def test_a_sweep_that_there_is_not_is_not_removed() -> None:
+def test_an_unknown_sweep_is_not_removed() -> None:
     refused(wug("runs", "rm", "sweep:fas"), "Did you mean 'fast'?")
     refused(wug("runs", "undo", "sweep:fast"), "no run of a sweep 'fast' was removed")
     assert lines() == ["run", "sweep:slow", "sweep:fast"]

@@ -311,7 +311,9 @@ def test_an_lstm_begins_and_attends_as_its_options_say(tmp_path: Path, examples:
 
 
 @pytest.mark.parametrize("kind", ["causal", "masked", "lstm", "seq2seq"])
-def test_what_cannot_be_is_refused_with_one_message(tmp_path: Path, text: Path, examples: Path, kind: str) -> None:
+def test_impossible_trainings_are_refused_with_one_message(
+    tmp_path: Path, text: Path, examples: Path, kind: str
+) -> None:
     material = examples if kind == "seq2seq" else text
     folder = tmp_path / "model"
     refused(train(kind, material, folder), "--steps N or --epochs N")

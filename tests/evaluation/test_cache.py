@@ -1,4 +1,4 @@
-"""The answer cache: nothing is asked twice, and no model gets another's answers."""
+"""The output cache: no request is computed twice, and no model gets another's outputs."""
 
 from __future__ import annotations
 

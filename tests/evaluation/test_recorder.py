@@ -50,7 +50,7 @@ def test_a_value_with_marks_of_the_signature_in_it_comes_back_from_the_store(sto
     )
 
 
-def test_questions_are_worked_out_once_a_run(store: Store) -> None:
+def test_requests_are_made_once_per_run(store: Store) -> None:
     suite = FakeSuite()
     record([suite], MODEL, command="wug run", store=store)
     assert suite.listings == 1

@@ -1,4 +1,4 @@
-"""Damaged run stores and answer caches: the same numbers as before, or a clear refusal.
+"""Damaged run stores and output caches: the same numbers as before, or a clear refusal.
 
 What is compared is every number that commands print and export, with what it is said of; warnings may come up.
 """

@@ -173,7 +173,7 @@ def test_a_message_about_absent_sets_names_each_once_with_its_licence(
     assert command.split()[-2:] == ["gulordava-en", "--accept"]
 
 
-def test_of_a_set_the_parts_are_wanted_that_a_recipe_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_parts_that_a_recipe_names_are_required(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WUG_DATA", str(tmp_path))
     plan = Planner(read("kim2020"), tmp_path / "work", small=False).plan([1], ["gen"])
     assert missing_data_message(plan.missing_sets).splitlines()[1].split() == [

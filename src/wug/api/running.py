@@ -21,6 +21,7 @@ from wug.evaluation.service import execute
 from wug.evaluation.suite_selection import resolve_suites
 from wug.evaluation.user_metrics import MetricCallable, MetricFunction, as_metric, find_metric
 from wug.files import user_path
+from wug.formatting import plural
 from wug.interfaces import Suite
 from wug.outcomes import Better
 from wug.outcomes import Unit as MetricUnit
@@ -329,7 +330,7 @@ def _in_requests(progress: Callable[[int, int], None]) -> Listener:
 
 def _failure_message(report: RunReport) -> str:
     lines = "\n".join(f"  {failure.model}: {failure.message}" for failure in report.failures)
-    return f"{len(report.failures)} models failed; the same call tries them again\n{lines}"
+    return f"{plural(len(report.failures), 'model')} failed; the same call tries again\n{lines}"
 
 
 def _call_text(request: RunRequest) -> str:

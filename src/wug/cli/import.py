@@ -10,6 +10,7 @@ from wug.cli import _common as common
 from wug.cli import _printing as printing
 from wug.errors import InputError, UnknownName
 from wug.files import user_path
+from wug.formatting import plural
 
 
 @common.with_options(common.STORE, common.SUMMARY, common.BY, common.FORMAT)
@@ -56,7 +57,7 @@ def command(
         except (InputError, UnknownName) as error:  # the runs are stored
             printing.print_message(f"--by: {error}", "warning")
         by_field = common.suggested_command("show", f"sweep:{sweep}", "--by", "FIELD")
-        common.notify(f"{len(imports)} runs saved · {by_field} · {common.suggested_command('view')}")
+        common.notify(f"{plural(len(imports), 'run')} saved · {by_field} · {common.suggested_command('view')}")
         return
     hint = common.next_steps({str(stored_import.number): stored_import.number for stored_import in imports})
     common.deliver_runs(

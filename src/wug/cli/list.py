@@ -12,7 +12,7 @@ import click
 from wug import registry
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.formatting import escape_controls
+from wug.formatting import escape_controls, plural
 from wug.options import Option
 from wug.tables import FormattedTable, RowTable, Table
 from wug.views.writers.table import align_columns, cut_to_width
@@ -272,7 +272,7 @@ def _with_sweeps(rows: ListedRows, store_path: Path | None) -> ListedRows:
             **dict.fromkeys(rows[0] if rows else ("name",)),
             "run": str(sweep),
             "status": ", ".join(f"{number} {word}" for word, number in counts(sweep_members).items()),
-            "model": f"{len(sweep.models)} models",
+            "model": plural(len(sweep.models), "model"),
             "suites": len(sweep.suites),
             "started": sweep.started,
             "command": sweep.command,

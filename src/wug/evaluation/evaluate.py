@@ -1,4 +1,4 @@
-"""Evaluating suites on one model: collect requests, compute outputs, judge, summarize, sign."""
+"""Evaluating suites on one model: collect requests, compute outputs, judge, summarise, sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of suites on models: `execute` does those of `wug run`, `wug.run`, the demo, training and the site."""
+"""Runs of suites on models: `resolve` makes a plan, `execute_plan` carries it out, and `execute` does both."""
 
 from __future__ import annotations
 

@@ -57,18 +57,18 @@ class ComparisonSettings:
     """Places of sides whose runs are not replicates: the newest result of any of them on each suite is compared."""
 
 
-def compare(store: Store, sides: Sequence[Sequence[int]], choice: ComparisonSettings | None = None) -> RunComparison:
+def compare(store: Store, sides: Sequence[Sequence[int]], settings: ComparisonSettings | None = None) -> RunComparison:
     """Compare runs of a store: each side with the first, or all pairs; a side is given by the numbers of its runs.
 
     The sides of a single run are its results of the same suite, such as those of several methods.
     """
-    return compare_loaded(ResultLoader(store.reader), sides, choice or ComparisonSettings())
+    return compare_loaded(ResultLoader(store.reader), sides, settings or ComparisonSettings())
 
 
 def compare_loaded(
     loader: ResultLoader,
     sides: Sequence[Sequence[int]],
-    choice: ComparisonSettings,
+    settings: ComparisonSettings,
     steps: Sequence[Sequence[float]] | None = None,
 ) -> RunComparison:
     """Compare runs that `loader` reads, as `compare` does; a loader that several comparisons share reads each run once.
@@ -76,15 +76,15 @@ def compare_loaded(
     With the training steps of each side's runs, every step has the same weight, whatever its number of runs.
     """
     labels = [side_label(side_number) for side_number in range(len(sides))]
-    shared = find_shared_suites(loader, sides, choice.suites, labels, choice.newest)
-    side_pairs = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if choice.all_pairs or a == 0]
-    builder = _ContrastBuilder(loader.reader, _name_sides(shared.sides, shared.names, choice.newest), choice)
+    shared = find_shared_suites(loader, sides, settings.suites, labels, settings.newest)
+    side_pairs = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if settings.all_pairs or a == 0]
+    builder = _ContrastBuilder(loader.reader, _name_sides(shared.sides, shared.names, settings.newest), settings)
     paired: dict[tuple[int, int], list[_PairedMetric]] = {side_pair: [] for side_pair in side_pairs}
     loader.columns.load(stored for suite in shared.suites for side in suite.results.values() for stored in side)
     for suite in shared.suites:
         columns = {side: [loader.columns.columns(stored) for stored in runs] for side, runs in suite.results.items()}
         every = (run for side in columns.values() for run in side)
-        metrics = choose_metrics(suite.first.result, every, choice.metrics)
+        metrics = choose_metrics(suite.first.result, every, settings.metrics)
         for side_pair in side_pairs:
             steps_of_pair = None if steps is None else (steps[side_pair[0]], steps[side_pair[1]])
             paired[side_pair] += _paired(suite, columns, side_pair, metrics, steps_of_pair)
@@ -95,13 +95,13 @@ def compare_loaded(
         for side_pair in side_pairs
         for suite in shared.suites
         if not any(part.suite is suite for part in paired[side_pair]) and _lacks_items(suite, side_pair, loader)
-        for contrast in unpaired_contrasts(suite, builder.sides, side_pair, choice.metrics)
+        for contrast in unpaired_contrasts(suite, builder.sides, side_pair, settings.metrics)
     ]
     if not found:
-        raise no_shared_outcomes(loader.reader, shared.suites, choice.metrics)
+        raise no_shared_outcomes(loader.reader, shared.suites, settings.metrics)
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
-    return RunComparison(builder.sides, contrasts, choice.seed, shared.warnings)
+    return RunComparison(builder.sides, contrasts, settings.seed, shared.warnings)
 
 
 def _lacks_items(suite: SharedSuite, side_pair: tuple[int, int], loader: ResultLoader) -> bool:
@@ -126,7 +126,7 @@ class _ContrastBuilder:
 
     reader: ComparedRuns
     sides: tuple[Side, ...]
-    choice: ComparisonSettings
+    settings: ComparisonSettings
 
     def tests(self, parts: Sequence[_PairedMetric]) -> Iterator[tuple[Sequence[_PairedMetric], str, str]]:
         """Parts, suite and metric of each contrast: suite by suite each metric, then the pooled ones."""
@@ -139,9 +139,9 @@ class _ContrastBuilder:
             summary = registry.family_traits(of_suite[0].suite.kind).summary
             judged = [part for part in of_suite if part.rows.judged and part.metric != summary]
             together += judged
-            if self.choice.pool and len(judged) > 1:
+            if self.settings.pool and len(judged) > 1:
                 yield judged, of_suite[0].suite.name, _pattern([part.metric for part in judged])
-        if self.choice.pool and len(suites) > 1 and together:
+        if self.settings.pool and len(suites) > 1 and together:
             yield together, EVERYTHING, _pattern([part.metric for part in together])
 
     def contrast(
@@ -150,7 +150,7 @@ class _ContrastBuilder:
         """The contrast of two sides on one metric or on pooled metrics, before Holm's correction."""
         rows = parts[0].rows if len(parts) == 1 else pooled([(part.suite.name, part.rows) for part in parts])
         clusters = cluster(rows)
-        verdict = judge(rows, clusters, self.choice.interval, self.choice.seed, tests)
+        verdict = judge(rows, clusters, self.settings.interval, self.settings.seed, tests)
         first, second = (self.sides[side_number] for side_number in side_pair)
         values = [float(side.mean()) for side in (rows.first, rows.second)]
         difference = values[1] - values[0]
@@ -199,7 +199,7 @@ class _ContrastBuilder:
         clusters: Clusters,
     ) -> Iterator[Disagreement]:
         """The items that differ most; with details if one metric is compared."""
-        listed = slice(self.choice.skip, self.choice.skip + self.choice.items)
+        listed = slice(self.settings.skip, self.settings.skip + self.settings.items)
         order = np.argsort(-clusters.absolute_difference / clusters.sizes, kind="stable")[listed]
         chosen = [int(index) for index in order if clusters.absolute_difference[index] > ROUNDING]
         lengths = np.cumsum([len(part.rows.units) for part in parts])

@@ -351,7 +351,8 @@ def _disagreement_lines(contrast: Contrast) -> Iterator[str]:
     listed_count = len(contrast.disagreements)
     order_note = "" if contrast.share else ", those that differ most"
     limit_note = f"; {listed_count} of them{order_note}" if listed_count < contrast.disagreeing else ""
-    yield f"{about}: {contrast.disagreeing:,} items differ{limit_note}"
+    differing = "1 item differs" if contrast.disagreeing == 1 else f"{contrast.disagreeing:,} items differ"
+    yield f"{about}: {differing}{limit_note}"
     for disagreement in contrast.disagreements:
         yield f"  {disagreement.item}  {disagreement_text(disagreement, contrast)}"
         for label, text in explanations(disagreement, contrast):

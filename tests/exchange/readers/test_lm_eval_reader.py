@@ -179,7 +179,7 @@ def test_ties_keep_the_value_of_lm_eval_and_are_counted(tmp_path: Path) -> None:
     path = samples(tmp_path / "samples_t_2026-01-01T00-00-00.jsonl", [sample(0, [-1.0, -1.0]), sample(1, [-2.0, -1.0])])
     [result] = wug("import", path, "--model", "m", "--store", tmp_path / "s", "--format", "json").results
     assert result["estimates"][0]["value"] == 0.5
-    assert result["warnings"] == ["1 items of t tied: lm-eval takes the first of equal options"]
+    assert result["warnings"] == ["1 item of t tied: lm-eval takes the first of equal options"]
 
 
 def test_n_is_taken_from_the_results_and_an_unknown_one_has_no_interval(tmp_path: Path) -> None:

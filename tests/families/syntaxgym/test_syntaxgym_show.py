@@ -141,7 +141,7 @@ def test_a_card_has_meaning_formula_and_how_many_items_pass_and_fail() -> None:
     assert [(card.passed, card.failed) for card in (first, second, mean)] == [(2, 1), (2, 1), (3, 0)]
 
 
-def test_a_formula_that_the_suite_writes_alike_stands_there_once() -> None:
+def test_a_formula_equal_to_its_source_is_shown_once() -> None:
     alike = [{"source": FORMULAS[0].replace(" ", ""), "canonical": FORMULAS[0], "english": "said so"}]
     bare = tuple(replace(metric, meaning="") for metric in suite_result().metrics)
     card = part(suite_result(meta={"formulas": alike}, metrics=bare), CardsPart).cards[0]

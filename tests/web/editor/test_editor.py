@@ -80,7 +80,7 @@ def draft(ask: Callable[..., Any]) -> Callable[..., str]:
     return make
 
 
-def metric(ask: Callable[..., Any], document: dict[str, Any]) -> dict[str, Any]:
+def checked(ask: Callable[..., Any], document: dict[str, Any]) -> dict[str, Any]:
     given = {"document": document, "formulas": document["predictions"]}
     found: dict[str, Any] = ask("POST", "/editor/check.json", given).json()
     return found
@@ -135,9 +135,9 @@ def test_a_suite_is_begun_from_nothing_a_design_or_a_builtin_suite(ask: Callable
 def test_the_design_needs_only_a_name_to_be_ready(ask: Callable[..., Any]) -> None:
     address = ask("POST", "/editor/new.json", {"from": "2x2"}).json()["address"]
     document = ask("GET", f"{address}/draft.json").json()["document"]
-    assert [problem["places"][0]["field"] for problem in metric(ask, document)["problems"]] == ["name"]
+    assert [problem["places"][0]["field"] for problem in checked(ask, document)["problems"]] == ["name"]
     document["meta"]["name"] = "x"
-    assert metric(ask, document)["problems"] == []
+    assert checked(ask, document)["problems"] == []
 
 
 @pytest.mark.parametrize("source", ["file:/etc/passwd", "file:../store", "file:nothing.json", "builtin:no", "who", ""])
@@ -154,7 +154,7 @@ def test_a_file_outside_the_folders_is_not_opened_through_a_link(site: Site, ask
     assert ask("POST", "/editor/new.json", {"from": f"file:{site.folders[0]}/link.json"}).status_code == 403
 
 
-def test_a_draft_that_is_not_there_is_not_there(ask: Callable[..., Any]) -> None:
+def test_a_missing_draft_gives_404(ask: Callable[..., Any]) -> None:
     assert ask("GET", "/editor/0123456789ab/draft.json").status_code == 404
     assert ask("GET", "/editor/..%2fwug/draft.json").status_code in (400, 404)
 
@@ -182,13 +182,13 @@ def test_a_discarded_draft_is_gone(ask: Callable[..., Any], draft: Callable[...,
 
 
 def test_a_good_prediction_is_read_back_in_english(ask: Callable[..., Any]) -> None:
-    (found,) = metric(ask, suite())["predictions"]
+    (found,) = checked(ask, suite())["predictions"]
     assert found["english"] == "region 2 (verb) is less surprising in match than in mismatch"
 
 
 def test_a_faulty_prediction_has_a_caret_under_its_fault(ask: Callable[..., Any]) -> None:
     document = suite(predictions=["(2;%match%) < (2;%mismach%)"])
-    said = metric(ask, document)
+    said = checked(ask, document)
     (found,) = said["predictions"]
     assert found["error"] == "unknown condition 'mismach'. Did you mean 'mismatch'?"
     assert found["caret"] == "(2;%match%) < (2;%mismach%)\n                 ^^^^^^^^^"
@@ -199,7 +199,7 @@ def test_a_faulty_prediction_has_a_caret_under_its_fault(ask: Callable[..., Any]
 def test_problems_name_the_cell_that_they_are_about(ask: Callable[..., Any]) -> None:
     document = suite()
     document["items"][0]["conditions"][1]["regions"][2]["content"] = " today ."
-    (problem,) = metric(ask, document)["problems"]
+    (problem,) = checked(ask, document)["problems"]
     assert problem["level"] == "warning"
     place = problem["places"][0]
     assert (place["item"], place["row"], place["region"]) == (0, 1, 2)
@@ -210,7 +210,7 @@ def test_the_same_problem_of_many_sentences_is_said_once(ask: Callable[..., Any]
     for condition in document["items"][0]["conditions"]:
         for region in condition["regions"]:
             region["content"] = ""
-    (problem,) = metric(ask, document)["problems"]
+    (problem,) = checked(ask, document)["problems"]
     assert (problem["message"], problem["count"]) == ("the sentence has no text", 2)
     assert [place["row"] for place in problem["places"]] == [0, 1]
 

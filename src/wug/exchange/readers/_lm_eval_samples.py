@@ -12,6 +12,7 @@ from wug.errors import InputError
 from wug.exchange.imported import ImportedSuite, families_of_samples, is_item_of
 from wug.exchange.json_files import Json, mapping, read_object_lines, require_number
 from wug.files import shortened
+from wug.formatting import plural
 from wug.identity import IMPORTED
 from wug.interfaces import Family
 from wug.outcomes import Outcome
@@ -140,7 +141,7 @@ class _Reading:
                 )
         if self.ties:
             self.suite.warnings.append(
-                f"{self.ties} items of {self.file.task} tied: lm-eval takes the first of equal options"
+                f"{plural(self.ties, 'item')} of {self.file.task} tied: lm-eval takes the first of equal options"
             )
 
     def add(self, document: _Document) -> None:

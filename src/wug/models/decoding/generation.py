@@ -246,7 +246,7 @@ class Decoder:
                 gap = max(gap, _relative_gap(alone_logits[0].double(), batched_logits[number].double()))
         if gap > MAX_PADDING_GAP.get(str(self.model.dtype), 0.05):
             log.warning(
-                "%s is decoded in batches of equal length, which is slower: padding changes its numbers by %.2g %%",
+                "%s is decoded in batches of equal length, which is slower: padding changes its numbers by %.2g%%",
                 type(self.model).__name__,
                 100 * gap,
             )

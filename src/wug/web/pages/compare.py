@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError, UnknownName
-from wug.formatting import FormattedEstimate, local_time
+from wug.formatting import FormattedEstimate, local_time, plural
 from wug.identity import ModelId
 from wug.labels import caption, short_names
 from wug.results.average import SEED, without_seed
@@ -198,7 +198,7 @@ class ComparisonOptions:
 
     def _label(self, run: Run) -> str:
         run_name = f" · {run.name}" if run.name else ""
-        suites = "1 suite" if run.suites == 1 else f"{run.suites} suites"
+        suites = plural(run.suites, "suite")
         return f"{self._names[run.model]} · {local_time(run.started)} · {suites} · run {run.id}{run_name}"
 
 
