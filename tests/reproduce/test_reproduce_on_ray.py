@@ -100,7 +100,7 @@ def test_a_step_on_a_cluster_gives_the_row_that_it_gives_here(tmp_path: Path) ->
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'wug[ray]'")
     here = rows(tmp_path, ASKED, "here")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     try:
         assert rows(tmp_path, ASKED, "far", "--executor", "ray") == here
     finally:
