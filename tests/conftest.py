@@ -33,7 +33,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that uses the Hugging Face Hub fails at once
-os.environ.setdefault("RAY_ADDRESS", "local")  # a command does not join the cluster of a test beside it
+os.environ.setdefault("RAY_ADDRESS", "local")  # a command does not join the cluster of another test
 # Folders of tests are in memory, where there is room: a test that keeps something waits for the disk otherwise.
 MEMORY, ROOM = Path("/dev/shm"), 3 << 30
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
