@@ -13,8 +13,8 @@ from wug.cli import _printing as printing
 
 @pytest.fixture
 def json_lines() -> Iterator[None]:
-    handler = logging.StreamHandler()
-    handler.setFormatter(printing.JsonFormatter())
+    handler = printing.LogHandler()
+    handler.is_json = True
     logging.getLogger("wug").addHandler(handler)
     yield
     logging.getLogger("wug").removeHandler(handler)

@@ -17,9 +17,8 @@ from click.core import ParameterSource
 
 from wug import registry, tables
 from wug.cli import _printing as printing
-from wug.cli._verbosity import Verbosity
-from wug.configuration import default_cache as default_cache
-from wug.configuration import default_store as default_store
+from wug.cli._printing import Verbosity
+from wug.configuration import default_cache, default_store
 from wug.errors import InputError, WugError
 from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_option, option
 from wug.files import format_of, write_text
@@ -52,9 +51,8 @@ def on_command_line(name: str) -> bool:
 
 def _in_existing_folder(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
     """The callback of --store and --cache: a folder named on the command line must exist."""
-    is_typed = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     kind = OUTPUT_FOLDER if param is STORE else OUTPUT_FILE
-    return kind.convert(value, param, ctx) if is_typed and value is not None else value
+    return kind.convert(value, param, ctx) if value is not None and on_command_line(param.name or "") else value
 
 
 STORE = option(
@@ -64,6 +62,8 @@ STORE = option(
     metavar="DIRECTORY",
     callback=_in_existing_folder,
     envvar="WUG_STORE",
+    default=default_store,
+    show_default=False,
 )
 
 
@@ -104,6 +104,8 @@ CACHE = option(
     type=FILE,
     callback=_in_existing_folder,
     envvar="WUG_CACHE",
+    default=default_cache,
+    show_default=False,
 )
 suite_filter = click.option("--suite", "suites", multiple=True, help="Only this suite; * matches anything; repeatable.")
 NO_CACHE = option("--no-cache", "Compute everything again, and cache nothing.", is_flag=True)
@@ -111,13 +113,11 @@ NO_CACHE = option("--no-cache", "Compute everything again, and cache nothing.", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultOptions:
-    """The values of RESULT_OPTIONS."""
+    """How results are printed: the values of SUMMARY, BY, EFFECTS and FORMAT."""
 
     summary: bool = False
     by: tuple[str, ...] = ()
     effects: bool = False
-    save: bool = True
-    store_path: Path | None = None
     format: str = "table"
 
     @classmethod
@@ -178,18 +178,13 @@ def resolve_format(format: str | None, output: Path | None, formats_by_suffix: M
     return format
 
 
-def open_store(store_path: Path | None) -> Store:
+def open_store(store_path: Path) -> Store:
     """The run store to read; one that the command names must exist."""
     from wug.results.store import Store
 
-    if store_path is not None and on_command_line("store_path") and not store_path.exists():
+    if on_command_line("store_path") and not store_path.exists():
         raise InputError("no such run store. See --store", file=store_path)
-    return Store(store_path or default_store())
-
-
-def cache_path(cache: Path | None, no_cache: bool) -> Path | None:
-    """The file of --cache, or the default one; None with --no-cache."""
-    return None if no_cache else cache or default_cache()
+    return Store(store_path)
 
 
 def open_models(names: Sequence[str], options: Mapping[str, str], device: str | None) -> Iterator[ModelHandle]:
@@ -302,11 +297,11 @@ def write_page(store: Store, runs: Iterable[int], comparison: RunComparison | No
     notify(f"wrote {output}")
 
 
-def store_runs(results: Sequence[Result], store_path: Path | None) -> str:
+def store_runs(results: Sequence[Result], store_path: Path) -> str:
     """Store results as one run per model; returns a hint."""
     from wug.results.store import Store, run_key
 
-    store = Store(store_path or default_store())
+    store = Store(store_path)
     numbers: dict[str, int] = {}
     for model in dict.fromkeys(result.model for result in results):
         model_results = [result for result in results if result.model == model]

@@ -1,4 +1,7 @@
-"""Printing: names come from files, and none of them may send control characters to the terminal."""
+"""Printing and the log, with -q, -v and --debug, before or after the command.
+
+Names come from files, and none of them may send control characters to the terminal.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,14 @@ import json
 import logging
 import os
 import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
+
+import click
 
 from wug.formatting import escape_controls
 
@@ -54,7 +63,7 @@ def print_message(message: str, level: Level = "info", **fields: object) -> None
 
 def is_json_log() -> bool:
     """Whether stderr gets JSON lines (`--log-format json`)."""
-    return any(isinstance(handler.formatter, JsonFormatter) for handler in logging.getLogger("wug").handlers)
+    return any(isinstance(handler, LogHandler) and handler.is_json for handler in logging.getLogger("wug").handlers)
 
 
 def console(width: int | None = None, *, stderr: bool = False) -> Console:
@@ -73,12 +82,116 @@ def silence_stdout() -> None:
         sys.stdout = io.StringIO()
 
 
-class JsonFormatter(logging.Formatter):
-    """Log records as JSON lines."""
+class LogHandler(logging.Handler):
+    """Prints the log on stderr; each warning once per command."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """An object with level and message."""
-        return json.dumps({"level": record.levelname.lower(), "message": record.getMessage()}, ensure_ascii=True)
+    is_json = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known_lines: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record as a line."""
+        line = record.getMessage()
+        text = line if self.is_json else self.format(record)  # with the traceback
+        try:
+            if record.levelno <= logging.INFO:
+                print_message(text)
+            elif line not in self._known_lines:
+                print_message(text, "warning" if record.levelno == logging.WARNING else "error")
+        except OSError:
+            self.handleError(record)
+        self._known_lines.add(line)
+
+
+@dataclass(slots=True)
+class Verbosity:
+    """The flags that were given before or after the command."""
+
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+    log_format: str = "text"
+
+    def apply(self) -> None:
+        """Set the level of the log."""
+        level = logging.INFO if self.verbose else logging.ERROR if self.quiet else logging.WARNING
+        logger = logging.getLogger("wug")
+        logger.setLevel(level)
+        for handler in logger.handlers:
+            if isinstance(handler, LogHandler):
+                handler.is_json = self.log_format == "json"
+
+    def notify(self, text: str, level: Level = "info") -> None:
+        """Print a line on stderr, unless the user gave --quiet."""
+        if not self.quiet:
+            print_message(text, level)
+
+
+def _set_flag(ctx: click.Context, param: click.Parameter, value: bool | str | None) -> None:
+    verbosity = ctx.find_object(Verbosity)
+    if value and param.name is not None and verbosity is not None:
+        setattr(verbosity, param.name, value)
+        verbosity.apply()
+
+
+def _flag(*names: str, help: str, envvar: str | None = None) -> click.Option:
+    return click.Option(names, is_flag=True, expose_value=False, callback=_set_flag, help=help, envvar=envvar)
+
+
+FLAGS = (
+    _flag("-q", "--quiet", envvar="WUG_QUIET", help="Print no progress and no hints."),
+    _flag("-v", "--verbose", envvar="WUG_VERBOSE", help="Print where runs and model outputs are stored."),
+    _flag("--debug", envvar="WUG_DEBUG", help="Show the traceback of an error."),
+    click.Option(
+        ["--log-format"],
+        type=click.Choice(["text", "json"]),
+        expose_value=False,
+        callback=_set_flag,
+        envvar="WUG_LOG_FORMAT",
+        help="Write progress, hints and warnings on stderr as text or as JSON lines.  [default: text]",
+    ),
+)
+
+
+def add_global_flags(command: click.Command) -> click.Command:
+    """The command, with the flags added to it and to the commands in it.
+
+    An option with one value that is given twice is refused: click would use the last one.
+    """
+    names = {param.name for param in command.params}
+    command.params.extend(flag for flag in FLAGS if flag.name not in names)
+    if not isinstance(command.make_parser, partial):
+        command.make_parser = partial(_refusing_repeats, command.make_parser)  # type: ignore[method-assign]
+    if isinstance(command, click.Group):
+        for subcommand in command.commands.values():
+            add_global_flags(subcommand)
+    return command
+
+
+def _refusing_repeats(
+    make: Callable[[click.Context], click.parser._OptionParser], ctx: click.Context
+) -> click.parser._OptionParser:
+    parser = make(ctx)
+    parse = parser.parse_args
+
+    def parse_args(args: list[str]) -> tuple[dict[str, object], list[str], list[click.Parameter]]:
+        opts, remainder, order = parse(args=args)
+        for param, times in Counter(order).items():
+            if times > 1 and isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count):
+                raise click.UsageError(f"{param.opts[0]} is given twice and takes one value", ctx)
+        return opts, remainder, order
+
+    parser.parse_args = parse_args  # type: ignore[method-assign]
+    return parser
+
+
+def begin_log() -> None:
+    """Write the log to stderr."""
+    logger = logging.getLogger("wug")
+    logger.handlers[:] = [LogHandler()]
+    logger.propagate = False
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:

@@ -29,21 +29,20 @@ def command() -> None:
 
 @common.with_options(common.CACHE)
 @command.command("show")
-def show(cache: Path | None) -> None:
+def show(cache: Path) -> None:
     """Print the size of the cache, and the number of outputs and bytes per model.
 
     \b
     wug cache show
     """
-    path = cache or common.default_cache()
-    if not path.exists():
-        printing.print_data(f"{path}: empty")
+    if not cache.exists():
+        printing.print_data(f"{cache}: empty")
         return
     from wug.evaluation.cache import Cache
 
-    with closing(Cache(path)) as output_cache:
+    with closing(Cache(cache)) as output_cache:
         models = output_cache.models()
-    printing.print_data(f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
+    printing.print_data(f"{cache}: {cache.stat().st_size / 1e6:,.1f} MB")
     for entry in models:
         day = datetime.fromtimestamp(entry.written, UTC).date()
         printing.print_data(f"{entry.bytes / 1e6:>9,.1f} MB  {entry.outputs:>11,} outputs  {day}  {entry.model}")
@@ -54,7 +53,7 @@ def show(cache: Path | None) -> None:
 @click.option("--model", help="Only outputs of this model, as `wug cache show` names it.")
 @click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only outputs older than this.")
 @click.option("--all", "everything", is_flag=True, help="All outputs.")
-def clear(model: str | None, older_than: float | None, everything: bool, cache: Path | None) -> None:
+def clear(model: str | None, older_than: float | None, everything: bool, cache: Path) -> None:
     """Delete outputs: those of a model, those older than a number of days, or all.
 
     \b
@@ -65,9 +64,8 @@ def clear(model: str | None, older_than: float | None, everything: bool, cache: 
 
     if everything == (model is not None or older_than is not None):
         raise click.UsageError("name what to delete: --model MODEL, --older-than DAYS, or --all")
-    path = cache or common.default_cache()
     time_limit = None if older_than is None else time.time() - older_than * DAY_SECONDS
-    with closing(Cache(path)) as output_cache:
+    with closing(Cache(cache)) as output_cache:
         names = [entry.model for entry in output_cache.models()]
         if model is not None and model not in names:
             raise UnknownName("model", model, names)

@@ -110,7 +110,7 @@ class CompareOptions:
     help="Output file; its suffix selects a report (.html), a chart (.svg, .png, .pdf) or a table (.csv, .md, .tex, "
     ".parquet, …).",
 )
-def command(sides: tuple[str, ...], store_path: Path | None, **values: Any) -> None:
+def command(sides: tuple[str, ...], store_path: Path, **values: Any) -> None:
     """Compare runs item by item, with intervals and p-values.
 
     RUN is a number, the beginning of a name, or last. Runs are compared on shared items. Runs joined by commas are one

@@ -7,7 +7,7 @@ import json
 import click
 
 from wug.cli import _common as common
-from wug.configuration import settings
+from wug.configuration import default_cache, default_store, settings
 from wug.tables import RowTable, json_safe
 
 
@@ -35,8 +35,8 @@ def command(format: str) -> None:
     defaults = {
         "model": "a built-in model",
         "device": "the fastest",
-        "store": str(common.default_store()),
-        "cache": str(common.default_cache()),
+        "store": str(default_store()),
+        "cache": str(default_cache()),
         "format": "table",
         "labels": "none",
     }

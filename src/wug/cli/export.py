@@ -88,7 +88,7 @@ def command(
     what: str | None,
     suites: tuple[str, ...],
     output: Path | None,
-    store_path: Path | None,
+    store_path: Path,
     **options: Any,
 ) -> None:
     """Write the rows of runs for other programs, or a chart of them.
@@ -126,7 +126,7 @@ def command(
 class _Selection:
     """The runs and suites that are exported; the store is opened when they are read, after all options are checked."""
 
-    def __init__(self, store_path: Path | None, words: Sequence[str], patterns: Sequence[str]) -> None:
+    def __init__(self, store_path: Path, words: Sequence[str], patterns: Sequence[str]) -> None:
         self._store_path = store_path
         self._words = words
         self._patterns = patterns

@@ -26,7 +26,7 @@ def command(
     source: str | None,
     model: str | None,
     sweep: str | None,
-    store_path: Path | None,
+    store_path: Path,
     summary: bool,
     by: tuple[str, ...],
     format: str,
@@ -45,8 +45,8 @@ def command(
     from wug.exchange.importing import import_files
     from wug.results.store import Store
 
-    options = common.ResultOptions(summary=summary, by=by, store_path=store_path, format=format)
-    store = Store(store_path or common.default_store())
+    options = common.ResultOptions(summary=summary, by=by, format=format)
+    store = Store(store_path)
     paths, command_line = [user_path(file) for file in files], common.command_line()
     imports = import_files(paths, store, format=source, model=model, sweep=sweep, command=command_line)
     for notice in dict.fromkeys(stored_import.notice for stored_import in imports if stored_import.notice):

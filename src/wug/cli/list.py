@@ -35,7 +35,7 @@ LATEST_RUNS = 5
 @click.argument("what", type=click.Choice(["suites", "models", "runs"]), required=False)
 @click.option("--tag", "tags", multiple=True, help="Only suites with this tag; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Show tags and options too, and removed runs.")
-def command(what: str | None, tags: tuple[str, ...], everything: bool, store_path: Path | None, format: str) -> None:
+def command(what: str | None, tags: tuple[str, ...], everything: bool, store_path: Path, format: str) -> None:
     """List built-in suites, models, or stored runs.
 
     With no argument, summarise all three.
@@ -244,7 +244,7 @@ def run_rows(runs: Iterable[Run]) -> ListedRows:
     ]
 
 
-def _runs(store_path: Path | None, *, everything: bool) -> ListedRows:
+def _runs(store_path: Path, *, everything: bool) -> ListedRows:
     reader = common.open_store(store_path).reader
     runs = [*reader.runs(), *(reader.runs(removed=True) if everything else ())]
     return run_rows(sorted(runs, key=lambda run: -run.id))
@@ -259,7 +259,7 @@ def status_text(run: Run) -> str:
     return " ".join((run.message or run.note or "").split())
 
 
-def _with_sweeps(rows: ListedRows, store_path: Path | None) -> ListedRows:
+def _with_sweeps(rows: ListedRows, store_path: Path) -> ListedRows:
     """Runs outside of sweeps, and each sweep as one line, sorted by its latest run."""
     from wug.results.sweeps import counts, members, sweeps
 

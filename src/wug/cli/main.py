@@ -9,15 +9,14 @@ import os
 import signal
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from types import FrameType
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn
 
 import click
 
 from wug import __version__, options, registry
 from wug.cli import _printing as printing
-from wug.cli import _verbosity as verbosity
 from wug.configuration import KEYS, read_config
 from wug.errors import WugError, nearest, suggestion
 from wug.families.commands import FamilyCommands, commands_of
@@ -47,22 +46,11 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class DeclaredCommand(Protocol):
-    """A command as a family declares it."""
-
-    @property
-    def name(self) -> str:
-        """What users write."""
-
-
-Declaration = TypeVar("Declaration", bound=DeclaredCommand)
-
-
-class DeclaredGroup(SuggestingGroup, ABC, Generic[Declaration]):
+class DeclaredGroup(SuggestingGroup, ABC):
     """A group whose commands are declared by families, in their module `commands` or in the package itself."""
 
     @abstractmethod
-    def declared_by(self, commands: FamilyCommands) -> Sequence[Declaration]:
+    def declared_by(self, commands: FamilyCommands) -> Iterable[click.Command]:
         """The commands of a family that are in this group."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -71,17 +59,13 @@ class DeclaredGroup(SuggestingGroup, ABC, Generic[Declaration]):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name, or None."""
-        declared = self._commands.get(cmd_name)
-        return None if declared is None else verbosity.add_global_flags(self.command_of(declared))
-
-    @abstractmethod
-    def command_of(self, declared: Declaration) -> click.Command:
-        """The command for a declaration."""
+        command = self._commands.get(cmd_name)
+        return None if command is None else printing.add_global_flags(command)
 
     @property
-    def _commands(self) -> dict[str, Declaration]:
+    def _commands(self) -> dict[str, click.Command]:
         declared = (self.declared_by(commands_of(family)) for family in registry.families())
-        return {command.name: command for commands in declared for command in commands}
+        return {str(command.name): command for commands in declared for command in commands}
 
 
 class CommandFolder(SuggestingGroup):
@@ -96,7 +80,7 @@ class CommandFolder(SuggestingGroup):
         if cmd_name not in self.list_commands(ctx):
             return None
         command: click.Command = registry.find("cli", cmd_name).command
-        return verbosity.add_global_flags(command)
+        return printing.add_global_flags(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -113,11 +97,11 @@ def option_defaults(command: click.Command) -> dict[str, Any]:
     config = read_config()
     defaults: dict[str, Any] = {}
     for key in KEYS:
-        if key.name not in config or (key.variable and os.environ.get(key.variable)):
+        if not key.variable or key.name not in config or os.environ.get(key.variable):
             continue
         for option in command.params:
             is_key = option.envvar == key.variable or (key.name == "device" and "--device" in option.opts)
-            if key.variable and is_key and option.name is not None:
+            if is_key and option.name is not None:
                 value = config[key.name].value
                 defaults[option.name] = [value] if option.multiple and isinstance(value, str) else value
     if isinstance(command, click.Group):
@@ -141,13 +125,13 @@ def cli() -> None:
     """
 
 
-verbosity.add_global_flags(cli)
+printing.add_global_flags(cli)
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code."""
-    flags = verbosity.Verbosity()
-    verbosity.begin_log()
+    flags = printing.Verbosity()
+    printing.begin_log()
     signal.signal(signal.SIGTERM, _interrupt)
     printing.prepare_streams()
     try:
@@ -155,14 +139,12 @@ def main() -> NoReturn:
         code = cli.main(prog_name="wug", standalone_mode=False, obj=flags)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         _end("interrupted: run the same command to resume", 130)
     except click.NoSuchOption as error:
         _refuse(click.UsageError(f"No such option: {error.option_name}{_hint(error)}", error.ctx))
     except click.ClickException as error:
         _refuse(error)
-    except KeyboardInterrupt:
-        _end("interrupted: run the same command to resume", 130)
     except BrokenPipeError:
         printing.silence_stdout()
         sys.exit(141)

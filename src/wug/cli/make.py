@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import click
 
 from wug.cli import _printing as printing
 from wug.cli.main import DeclaredGroup
-from wug.families.commands import FamilyCommands, MakeCommand
+from wug.families.commands import FamilyCommands
 
 
-class MakeGroup(DeclaredGroup[MakeCommand]):
+class MakeGroup(DeclaredGroup):
     """The commands in `MAKE` of the families."""
 
-    def declared_by(self, commands: FamilyCommands) -> Sequence[MakeCommand]:
-        """The commands of a family that are in this group."""
-        return commands.MAKE
+    def declared_by(self, commands: FamilyCommands) -> Iterator[click.Command]:
+        """The options and the functions, as they are declared."""
+        for made in commands.MAKE:
+            yield click.Command(made.name, params=list(made.options), callback=made.make, help=made.help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; `--type KIND` may replace KIND, as in make_templates.py."""
@@ -24,10 +25,6 @@ class MakeGroup(DeclaredGroup[MakeCommand]):
             index = args.index("--type")
             args = [args[index + 1], *args[:index], *args[index + 2 :]]
         return super().parse_args(ctx, args)
-
-    def command_of(self, declared: MakeCommand) -> click.Command:
-        """The options and the function, as they are declared."""
-        return click.Command(declared.name, params=list(declared.options), callback=declared.make, help=declared.help)
 
 
 @click.group("make", cls=MakeGroup)

@@ -40,7 +40,7 @@ MAX_CURVES = 8
 @click.option("--difference", type=float, help="Difference to detect between two runs.  [default: the observed one]")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Probability of finding the difference.")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Also write a chart: .svg, .png or .pdf.")
-def command(words: tuple[str, ...], output: Path | None, store_path: Path | None, format: str, **values: Any) -> None:
+def command(words: tuple[str, ...], output: Path | None, store_path: Path, format: str, **values: Any) -> None:
     """Compute how many items a suite needs, from stored results.
 
     With one run: the number of items for an interval of a given width. With two: the number of items with which a

@@ -98,8 +98,10 @@ def command(tables: tuple[str, ...], **options: Any) -> None:
         from wug.views import chart_files
 
         chart_files.require(options["plot"])
-    cache_path = common.cache_path(options["cache"], options["no_cache"])
-    with opened_cache(cache_path) as cache, common.progress("scoring texts") as report:
+    with (
+        opened_cache(None if options["no_cache"] else options["cache"]) as cache,
+        common.progress("scoring texts") as report,
+    ):
         reading = run_reading(_request(path, columns, options, cache, report))
     _write_files(reading, options)
     hint = common.store_runs(reading.results, options["store_path"]) if options["save"] else None

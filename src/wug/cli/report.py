@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("report")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("-o", "--output", type=OUTPUT_FILE, default="report.html", show_default=True, help="Output file, .html.")
-def command(runs: tuple[str, ...], output: Path, store_path: Path | None) -> None:
+def command(runs: tuple[str, ...], output: Path, store_path: Path) -> None:
     """Write runs as one HTML page that opens anywhere, offline.
 
     RUN is a number, the beginning of a name, or last (the default). Several runs are also compared with the first, item

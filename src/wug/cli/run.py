@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +16,19 @@ import click
 
 from wug.cli import _common as common
 from wug.cli import _printing as printing
-from wug.cli import _run_output as output
 from wug.evaluation import executors
 from wug.families.commands import OUTPUT_FILE, POSITIVE, option
-from wug.files import existing, format_of
+from wug.files import existing, format_of, user_path
 from wug.interfaces import SuiteAttributes
 from wug.outcomes import PROPORTION_METHODS, Result
+from wug.results.progress import duration
 from wug.tables import format_suffixes
 from wug.views import chart_files
 
 if TYPE_CHECKING:
-    from wug.evaluation.request import Plan, RunReport, RunRequest
+    from wug.evaluation.request import Listener, Plan, RunEvent, RunReport, RunRequest
 
+MAX_NAME_COLUMNS = 100
 SUITES = click.Argument(["suites"], nargs=-1, metavar="SUITE...")
 GROUPS: Mapping[str, Sequence[click.Option]] = {
     "What to run": (
@@ -136,9 +142,9 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
 
     result_options = common.ResultOptions.from_values(values)
     if path is not None:
-        _require_writer(path, result_options.save)
-    request = output.with_sweep_file(_request(values, result_options))
-    if values["sweep"] and not result_options.save:
+        _require_writer(path, values["save"])
+    request = _with_sweep_file(_request(values))
+    if values["sweep"] and not values["save"]:
         raise click.UsageError("--sweep names runs in the store: it excludes --no-save")
     if not request.suites:
         raise click.UsageError("name a suite: a file, a folder, or one of `wug list suites`")
@@ -156,14 +162,15 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
     click.get_current_context().call_on_close(gc.unfreeze)
     _describe(request, plan)
     if dry_run:
-        return output.show_dry_run(plan, request, result_options.format)
+        _show_dry_run(plan, request, result_options.format)
+        return 0
     if (request.workers or 1) > 1 and request.executor != "ray" and len(plan.tasks) == 1:
         raise click.UsageError("--workers is for several models, or for --executor ray")
-    with output.progress(plan) as listen:
+    with _progress(plan) as listen:
         report = service.execute_plan(plan, request, listen)
     if path is not None:
         _write(report, path, request)
-    output.deliver(plan, report, result_options)
+    _deliver(plan, report, result_options)
     if values["print_word_probs"] and result_options.format == "table":
         _print_words(report.results)
     return 1 if report.failed else 0
@@ -172,7 +179,7 @@ def run(*, path: Path | None, fetch: bool, accept: bool, dry_run: bool, **values
 command = common.GroupedCommand(run, [SUITES], GROUPS)
 
 
-def _request(values: Mapping[str, Any], result_options: common.ResultOptions) -> RunRequest:
+def _request(values: Mapping[str, Any]) -> RunRequest:
     from wug.evaluation.request import RunRequest
     from wug.evaluation.user_metrics import find_metric
 
@@ -202,8 +209,8 @@ def _request(values: Mapping[str, Any], result_options: common.ResultOptions) ->
         limit=values["limit"],
         metrics=[find_metric(name) for name in values["metrics"]],
         interval=values["interval"],
-        store=(result_options.store_path or common.default_store()) if result_options.save else None,
-        cache=common.cache_path(values["cache"], values["no_cache"]),
+        store=values["store_path"] if values["save"] else None,
+        cache=None if values["no_cache"] else values["cache"],
         executor=values["executor"],
         workers=values["workers"],
         sweep=values["sweep"],
@@ -262,3 +269,132 @@ def _fetch(names: Sequence[str], accept: bool) -> None:
         [data.find(name).for_run().without_training() for name in names if data.is_known(name) and not existing(name)],
         accept,
     )
+
+
+def _with_sweep_file(request: RunRequest) -> RunRequest:
+    """The request with the models, suites and options of a sweep file, if a suite is one."""
+    names = [str(name) for name in request.suites]
+    if not any(name.endswith(".toml") for name in names):
+        return request
+    if len(names) > 1:
+        raise click.UsageError("a sweep file names the suites: name nothing else")
+    if common.on_command_line("models"):
+        raise click.UsageError("a sweep file names the models: leave --model out, or name suites instead of the file")
+    from wug.evaluation.sweep_file import read
+
+    path = user_path(names[0])
+    sweep_file = read(path)
+    return replace(
+        request,
+        suites=sweep_file.suites,
+        models=sweep_file.models,
+        suite_options={**sweep_file.suite, **request.suite_options},
+        model_options={**sweep_file.model, **request.model_options},
+        family=request.family or sweep_file.kind,
+        tags=request.tags or sweep_file.tags,
+        limit=request.limit or sweep_file.limit,
+        interval=sweep_file.interval or request.interval,
+        sweep=request.sweep or sweep_file.name or path.stem,
+    )
+
+
+def _deliver(plan: Plan, report: RunReport, options: common.ResultOptions) -> None:
+    """Print the results, and what failed on stderr."""
+    if report.results and plan.sweep is not None:
+        runs = [(name, recorded.number, recorded.results) for name, recorded in report.recorded.items()]
+        common.deliver_runs(runs, options, _hint(plan, report))
+    elif report.results:
+        common.deliver_new(report.results, options, _hint(plan, report))
+    for failure in report.failures:
+        printing.print_message(f"{failure.model}: {failure.message}", "failed")
+    if report.failures:
+        printing.print_message(
+            f"{len(report.failures)} of {len(plan.tasks)} models failed; the same command tries them again"
+        )
+
+
+def _hint(plan: Plan, report: RunReport) -> str:
+    if not report.runs:
+        return ""
+    if plan.sweep is None:
+        return common.next_steps(report.runs)
+    resumed_note = f", {report.resumed} of them before" if report.resumed else ""
+    done = f"{len(report.runs)} of {len(plan.tasks)} models done{resumed_note}"
+    return f"{done} · {common.suggested_command('show', f'sweep:{plan.sweep}')} · {common.suggested_command('view')}"
+
+
+def _show_dry_run(plan: Plan, request: RunRequest, format: str) -> None:
+    """Print what would be computed."""
+    from wug.evaluation.dry_run import dry_run
+    from wug.evaluation.service import opened_cache, opened_store
+
+    with opened_store(request.store) as store, opened_cache(request.cache) as cache:
+        preview = dry_run(plan, store, cache)
+    if format == "json":
+        printing.print_data(json.dumps(preview.as_data(), ensure_ascii=False, indent=2))
+        return
+    printing.print_text(preview.heading)
+    width = min(MAX_NAME_COLUMNS, max((len(str(planned_model.model)) for planned_model in preview.models), default=0))
+    for planned_model in preview.models:
+        printing.print_text(f"  {planned_model.model!s:<{width}}  {planned_model.state}")
+    printing.print_text(preview.total)
+
+
+@contextmanager
+def _progress(plan: Plan) -> Iterator[Listener]:
+    """A listener that shows progress: a bar on a terminal, else a line every few seconds for several models."""
+    has_models = len(plan.tasks) > 1
+    if common.quiet():
+        yield lambda event: None
+        return
+    if printing.is_json_log() or not sys.stderr.isatty():
+        yield _ProgressLines() if has_models or printing.is_json_log() else _say_loading
+        return
+    with common.progress_bar("models" if has_models else "requests") as draw:
+
+        def listen(event: RunEvent) -> None:
+            done, total = event.requests
+            if has_models:
+                now = f"{event.model}  {done:,} of {total:,} requests" if total else event.model
+                draw(event.done + (done / total if total else 0.0), event.models, now)
+            else:
+                draw(done, total, event.model)
+
+        yield listen
+
+
+def _say_loading(event: RunEvent) -> None:
+    if event.stage == "loading" and event.model:
+        common.notify(f"loading {event.model}")
+
+
+class _ProgressLines:
+    """Progress as lines, the first at once, then one every few seconds."""
+
+    def __init__(self) -> None:
+        self._began = self._last = time.monotonic()
+        self._lines = 0
+
+    def __call__(self, event: RunEvent) -> None:
+        now = time.monotonic()
+        if self._lines and now - self._last < common.SECONDS_BETWEEN_LINES and event.done < event.models:
+            return
+        self._last, self._lines = now, self._lines + 1
+        done, total = event.requests
+        progress = {"model": event.model, "models_done": event.done, "models": event.models}
+        requests = {"requests_done": done, "requests": total}
+        printing.print_message(_line(event, now - self._began), "info", event=event.stage, **progress, **requests)
+
+
+def _line(event: RunEvent, seconds: float) -> str:
+    """How far a run is: models done, the current model, its requests, time left."""
+    parts = [f"{event.done:,} of {event.models:,} models"]
+    if event.model:
+        parts.append(event.model)
+    done, total = event.requests
+    if total:
+        parts.append(f"{done:,} of {total:,} requests")
+    new_models = event.done - event.resumed + (done / total if total else 0.0)
+    if new_models > 0 and event.done < event.models:
+        parts.append(f"about {duration(seconds * (event.models - event.resumed - new_models) / new_models)} left")
+    return " · ".join(parts)

@@ -44,7 +44,7 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
-        def run(*, store_path: Path | None, **values: Any) -> None:
+        def run(*, store_path: Path, **values: Any) -> None:
             with _store(store_path) as store:
                 function(store, **values)
 
@@ -56,7 +56,7 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
 @common.with_options(common.STORE, common.TABLE_FORMAT)
 @command.command("list")
 @click.option("--removed", is_flag=True, help="List removed runs instead.")
-def list_(removed: bool, store_path: Path | None, format: str) -> None:
+def list_(removed: bool, store_path: Path, format: str) -> None:
     """List the runs, latest first, with the progress of running ones.
 
     \b
@@ -221,10 +221,10 @@ def describe_run(run: Run) -> Iterator[str]:
 
 
 @contextmanager
-def _store(store_path: Path | None) -> Iterator[Store]:
+def _store(store_path: Path) -> Iterator[Store]:
     from wug.results.store import Store
 
-    with closing(Store(store_path or common.default_store())) as store:
+    with closing(Store(store_path)) as store:
         yield store
 
 

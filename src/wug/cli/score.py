@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,15 @@ from wug.cli.main import DeclaredGroup
 from wug.families.commands import FamilyCommands, ScoreCommand
 
 
-class ScoreGroup(DeclaredGroup[ScoreCommand]):
+class ScoreGroup(DeclaredGroup):
     """The commands in `SCORE` of the families."""
 
-    def declared_by(self, commands: FamilyCommands) -> Sequence[ScoreCommand]:
-        """The commands of a family that are in this group."""
-        return commands.SCORE
-
-    def command_of(self, declared: ScoreCommand) -> click.Command:
+    def declared_by(self, commands: FamilyCommands) -> Iterator[click.Command]:
         """The options that are declared, and those of results."""
-        return click.Command(
-            declared.name,
-            params=[*declared.options, *common.RESULT_OPTIONS],
-            callback=partial(_score, declared),
-            help=declared.score.__doc__,
-        )
+        for scored in commands.SCORE:
+            params = [*scored.options, *common.RESULT_OPTIONS]
+            help = scored.score.__doc__
+            yield click.Command(scored.name, params=params, callback=partial(_score, scored), help=help)
 
 
 @click.group("score", cls=ScoreGroup)
@@ -49,14 +43,20 @@ def command() -> None:
 
 
 def _score(
-    declared: ScoreCommand, *, paths: tuple[Path, ...], more: tuple[Path, ...] | None = None, **values: Any
+    declared: ScoreCommand,
+    *,
+    paths: tuple[Path, ...],
+    more: tuple[Path, ...] = (),
+    save: bool,
+    store_path: Path,
+    **values: Any,
 ) -> None:
     from wug.evaluation.evaluate import build_result, build_signature
     from wug.results.average import averages
 
     result_options = common.ResultOptions.from_values(values)
     # A file that is given with and without the option counts once.
-    scored_suites = declared.score(paths if more is None else list(dict.fromkeys([*paths, *more])), **values)
+    scored_suites = declared.score(list(dict.fromkeys([*paths, *more])) if more else paths, **values)
     if isinstance(scored_suites, str):
         printing.print_text(scored_suites)
         return
@@ -66,5 +66,5 @@ def _score(
     ]
     if declared.spread is not None and declared.unaveraged not in values.get("suite_options", ()):
         results += averages(results, population=declared.spread == "population")
-    hint = common.store_runs(results, result_options.store_path) if result_options.save else None
+    hint = common.store_runs(results, store_path) if save else None
     common.deliver_new(results, result_options, hint)

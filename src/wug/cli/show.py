@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 @click.option("--pool", "pooled", is_flag=True, help="Print means over runs that differ in their seed alone, ± 1 SD.")
 @click.option("--failing", is_flag=True, help="List the failing items with their sentences instead.")
 @click.option("--matrix", "as_matrix", is_flag=True, help="Show a sweep as models by suites instead of curves.")
-def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool, **values: Any) -> None:
+def command(
+    words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool, store_path: Path, **values: Any
+) -> None:
     """Print the results of stored runs, or a sweep.
 
     RUN is a number, the beginning of a name, or last (the default). A sweep, sweep:NAME, is printed as values over
@@ -48,7 +51,7 @@ def command(words: tuple[str, ...], pooled: bool, failing: bool, as_matrix: bool
         raise click.UsageError("--failing lists items: it excludes --summary, --by and --effects")
     if failing and pooled:
         raise click.UsageError("--failing lists items: it excludes --pool")
-    store, format = common.open_store(options.store_path), options.format
+    store, format = common.open_store(store_path), options.format
     words = words or ("last",)
     if words[0].startswith("sweep:") and len(words) == 1 and not pooled:
         if failing or options.effects:

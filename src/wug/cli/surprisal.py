@@ -103,7 +103,9 @@ def surprisal(*, files: tuple[str, ...], output: Path | None, format: str | None
     models = options.pop("models")
     model_options = options.pop("model_options")
     device = options.pop("device")
-    cache_path = common.cache_path(options.pop("cache"), options.pop("no_cache"))
+    cache_path, no_cache = options.pop("cache"), options.pop("no_cache")
+    if no_cache:
+        cache_path = None
     common.log_paths(None, cache_path)
     common.notify(f"loading {', '.join(models)}")
     with opened_cache(cache_path) as cache:

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,11 +105,9 @@ def _train(kind: str, **values: Any) -> None:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT
     }
     try:
-        training = Training.of(kind, typed_values)
+        training = Training.of(kind, {**typed_values, "store_path": values["store_path"]})
     except InputError as error:
         raise click.UsageError(error.message) from None
-    if training.store_path is None:
-        training = replace(training, store_path=common.default_store())
     state = run_training(training, TrainingOutput(common.notify, _progress, common.command_line()))
     if state is None:
         return

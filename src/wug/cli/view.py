@@ -43,8 +43,8 @@ def command(
     opens: bool,
     folders: tuple[Path, ...],
     models: tuple[str, ...],
-    cache: Path | None,
-    store_path: Path | None,
+    cache: Path,
+    store_path: Path,
 ) -> None:
     """Browse runs, write suites and try sentences in the browser.
 
@@ -65,8 +65,8 @@ def command(
         )
     serve(
         ServerOptions(
-            store=store_path or common.default_store(),
-            cache=cache or common.default_cache(),
+            store=store_path,
+            cache=cache,
             folders=tuple(folder.resolve() for folder in folders) or (Path.cwd(),),
             models=models,
             host=host,

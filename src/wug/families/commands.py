@@ -58,7 +58,7 @@ def key_values(ctx: click.Context, param: click.Parameter, value: Sequence[str])
 
 def option(names: str, help: str, **more: Any) -> click.Option:
     """An option by its names, separated by spaces; help shows its default, if it has one."""
-    return click.Option(names.split(), help=help, show_default="default" in more, **more)
+    return click.Option(names.split(), help=help, **{"show_default": "default" in more, **more})
 
 
 def key_value_option(flag: str, name: str, help: str) -> click.Option:
