@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,10 @@ MIN_LAST_CELL_COLUMNS = 10
 ABOUT_COLUMNS = 60
 LATEST_RUNS = 5
 """Runs in the summary."""
+RUN_FIELDS = (
+    *("run", "name", "status", "about", "model", "specification", "revision", "suites", "started", "finished"),
+    *("note", "message", "progress", "origin", "sweep", "removed", "command"),
+)
 
 
 @common.with_options(common.STORE, common.TABLE_FORMAT)
@@ -156,16 +160,14 @@ def _print_lines(rows: ListedRows, *, head: bool = False, indent: str = "") -> N
         printing.print_text(f"{indent}{cut_to_width(line, width)}")
 
 
-def _suites(tags: Iterable[str]) -> ListedRows:
+def _suites(tags: Sequence[str]) -> ListedRows:
     from wug.evaluation.suite_selection import tagged, tags_of
     from wug.evaluation.suites import builtin_suites, open_suites
 
     paths = builtin_suites()
     # By its path: a file here may be called like it.
     named_suites = [(name, suite) for name, path in paths.items() for suite in open_suites(str(path))]
-    selected_suites = (
-        tagged([suite for _, suite in named_suites], tags) if tags else [suite for _, suite in named_suites]
-    )
+    selected = {id(suite) for suite in tagged([suite for _, suite in named_suites], tags)} if tags else set()
     return [
         {
             "family": suite.kind,
@@ -175,7 +177,7 @@ def _suites(tags: Iterable[str]) -> ListedRows:
             "tags": tags_of(suite),
         }
         for name, suite in named_suites
-        if any(suite is match for match in selected_suites)
+        if not tags or id(suite) in selected
     ]
 
 
@@ -220,28 +222,11 @@ def _option_descriptions(options: Iterable[Option]) -> dict[str, str]:
 
 def run_rows(runs: Iterable[Run]) -> ListedRows:
     """All fields of each run."""
-    return [
-        {
-            "run": r.id,
-            "name": r.name,
-            "status": r.status,
-            "about": status_text(r),
-            "model": r.model,
-            "specification": r.specification,
-            "revision": r.revision,
-            "suites": r.suites,
-            "started": r.started,
-            "finished": r.finished,
-            "note": r.note,
-            "message": r.message,
-            "progress": None if r.progress is None else asdict(r.progress),
-            "origin": r.origin,
-            "sweep": r.sweep,
-            "removed": r.removed,
-            "command": r.command,
-        }
-        for r in runs
-    ]
+    rows = []
+    for run in runs:
+        values = {**asdict(run), "run": run.id, "about": status_text(run)}
+        rows.append({field: values[field] for field in RUN_FIELDS})
+    return rows
 
 
 def _runs(store_path: Path, *, everything: bool) -> ListedRows:

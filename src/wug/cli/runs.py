@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,31 +39,31 @@ def command() -> None:
     """
 
 
-def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
+def _subcommand(name: str, *options: click.Option) -> Callable[[Callable[..., None]], click.Command]:
     """A subcommand with the option --store, whose function takes the open store and the other options."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
         def run(*, store_path: Path, **values: Any) -> None:
-            with _store(store_path) as store:
+            from wug.results.store import Store
+
+            with closing(Store(store_path)) as store:
                 function(store, **values)
 
-        return common.with_options(common.STORE)(command.command(name)(run))
+        return common.with_options(common.STORE, *options)(command.command(name)(run))
 
     return decorate
 
 
-@common.with_options(common.STORE, common.TABLE_FORMAT)
-@command.command("list")
+@_subcommand("list", common.TABLE_FORMAT)
 @click.option("--removed", is_flag=True, help="List removed runs instead.")
-def list_(removed: bool, store_path: Path, format: str) -> None:
+def list_(store: Store, removed: bool, format: str) -> None:
     """List the runs, latest first, with the progress of running ones.
 
     \b
     wug runs list
     """
-    with _store(store_path) as store:
-        rows = run_rows(store.reader.runs(removed=removed))
+    rows = run_rows(store.reader.runs(removed=removed))
     if format == "table":
         print_runs(rows, gap=False, max_rows=None)
     else:
@@ -202,30 +202,6 @@ def add(store: Store, bundle: Path) -> None:
         f"; {skip_count:,} left out, since the store has {'it' if skip_count == 1 else 'them'}" if skip_count else ""
     )
     common.notify(f"{f'added as {_numbers_of_runs(runs)}' if runs else 'nothing added'}{left_out}")
-
-
-def describe_run(run: Run) -> Iterator[str]:
-    """What there is to know of a run, line by line."""
-    from wug.results.progress import in_words
-
-    name = f" · {run.name}" if run.name else ""
-    yield f"run {run.id}{name} · {run.status} · {run.started} · {run.command}"
-    if run.note:
-        yield f"note: {run.note}"
-    if run.status in ("running", "interrupted") and run.progress is not None:
-        yield in_words(run.progress, running=run.status == "running")
-    if run.status == "interrupted":
-        yield "the same command resumes it"
-    if run.message:
-        yield f"it failed: {run.message}"
-
-
-@contextmanager
-def _store(store_path: Path) -> Iterator[Store]:
-    from wug.results.store import Store
-
-    with closing(Store(store_path)) as store:
-        yield store
 
 
 def _select(store: Store, words: Sequence[str], *, removed: bool = False) -> list[Run]:

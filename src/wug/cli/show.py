@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from wug.cli import _printing as printing
 from wug.errors import InputError
 
 if TYPE_CHECKING:
+    from wug.results.records import Run
     from wug.results.store import Store
 
 
@@ -41,7 +42,6 @@ def command(
     wug show sweep:NAME --matrix
     wug show 3 4 5 --pool
     """
-    from wug.cli.runs import describe_run
     from wug.results.average import pool
     from wug.results.run_names import side
     from wug.views.text import failing_lines, failing_table
@@ -63,7 +63,7 @@ def command(
     runs = list(dict.fromkeys(number for word in words for number in side(store.reader, word)))
     results = [result for number in runs for result in store.results(number)]
     for number in runs:
-        for line in describe_run(store.reader.run(number)):
+        for line in _describe_run(store.reader.run(number)):
             common.notify(line)
     if pooled:
         common.deliver(pool(results), options)
@@ -74,6 +74,22 @@ def command(
             printing.print_text(line)
     else:
         common.deliver_table(failing_table(results), format, None)
+
+
+def _describe_run(run: Run) -> Iterator[str]:
+    """What there is to know of a run, line by line."""
+    from wug.results.progress import in_words
+
+    name = f" · {run.name}" if run.name else ""
+    yield f"run {run.id}{name} · {run.status} · {run.started} · {run.command}"
+    if run.note:
+        yield f"note: {run.note}"
+    if run.status in ("running", "interrupted") and run.progress is not None:
+        yield in_words(run.progress, running=run.status == "running")
+    if run.status == "interrupted":
+        yield "the same command resumes it"
+    if run.message:
+        yield f"it failed: {run.message}"
 
 
 def show_sweep(store: Store, name: str, format: str, *, as_matrix: bool = False, by: Sequence[str] = ()) -> None:
