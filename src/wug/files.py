@@ -201,19 +201,15 @@ def read_lines(path: Path) -> list[str]:
 
 def iterate_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their ends, one at a time, for files that memory does not hold."""
-    for number, line in enumerate(_raw_lines(path), 1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise InputError("not UTF-8 text. Save the file as UTF-8", file=path, place=f"line {number}") from None
-
-
-def _raw_lines(path: Path) -> Iterator[bytes]:
     with _reading(path), path.open("rb") as raw, _decompressed(raw) as plain:
-        while line := plain.readline(MAX_LINE_BYTES + 1):
+        lines = iter(lambda: plain.readline(MAX_LINE_BYTES + 1), b"")
+        for number, line in enumerate(lines, 1):
             if len(line) > MAX_LINE_BYTES:
                 raise InputError(f"a line of more than {MAX_LINE_BYTES:,} bytes", file=path)
-            yield line
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise InputError("not UTF-8 text. Save the file as UTF-8", file=path, place=f"line {number}") from None
 
 
 def content_sha256(path: Path) -> str:

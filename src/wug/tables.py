@@ -210,25 +210,18 @@ class Table:
         """A Polars data frame."""
         with needs_extra("a Polars data frame", "polars"):
             import polars
-        types = {bool: polars.Boolean, int: polars.Int64, float: polars.Float64, str: polars.String}
-        return polars.DataFrame(
-            [
-                polars.Series(name, converted(values, kind), dtype=types.get(kind, polars.String))
-                for name, kind, values in self._typed()
-            ]
-        )
+        types = {bool: polars.Boolean, int: polars.Int64, float: polars.Float64}
+        columns = {name: converted(values, kind) for name, kind, values in self._typed()}
+        return polars.DataFrame(columns, {name: types.get(kind, polars.String) for name, kind in self.kinds.items()})
 
     def to_arrow(self) -> pyarrow.Table:
         """An Apache Arrow table."""
         with needs_extra("an Arrow table", "parquet"):
             import pyarrow
-        types = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
-        return pyarrow.table(
-            {
-                name: pyarrow.array(converted(values, kind), type=types.get(kind, pyarrow.string()))
-                for name, kind, values in self._typed()
-            }
-        )
+        types = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64()}
+        columns = {name: converted(values, kind) for name, kind, values in self._typed()}
+        schema = pyarrow.schema([(name, types.get(kind, pyarrow.string())) for name, kind in self.kinds.items()])
+        return pyarrow.table(columns, schema)
 
     def write(self, path: str | Path, format: str | None = None, *, raw: bool = False) -> None:
         """Write a file in the format of its suffix (.csv, .tsv, .json, .jsonl, .parquet, …), or in `format`.
@@ -300,26 +293,12 @@ def format_named(name: str) -> str | None:
     return name if name in format_names() else format_suffixes().get(f".{name}")
 
 
-def media_type(format: str) -> str:
-    """The media type of downloads in a format."""
-    return registry.table_format(format).MEDIA_TYPE
-
-
-def is_binary(format: str) -> bool:
-    """Whether files in a format are not text."""
-    return registry.table_format(format).BINARY
-
-
-def require_format(format: str) -> None:
-    """MissingExtra if a format needs packages that are not installed."""
-    registry.table_format(format).require()
-
-
 def render_table(table: Tabular, format: str, *, raw: bool = False) -> str:
     """A table as text; InputError for a binary format."""
-    if is_binary(format):
+    writer = registry.table_format(format)
+    if writer.BINARY:
         raise InputError(f"{format} is not text: write it to a file")
-    return "".join(map(str, registry.table_format(format).write(table, raw=raw)))
+    return "".join(map(str, writer.write(table, raw=raw)))
 
 
 def table_chunks(table: Tabular, format: str, *, raw: bool = False) -> Iterator[bytes]:

@@ -188,12 +188,11 @@ def _sides(results: Sequence[Result], by: str | Callable[[Result], str]) -> dict
     for result in results:
         side = sides.setdefault(by(result) if callable(by) else _side_name(result, by), {})
         same_model = side.setdefault(result.model, [])
-        if duplicates := [
-            earlier_result for earlier_result in same_model if _suite_version(earlier_result) == _suite_version(result)
-        ]:
-            field = _differing_field(duplicates, result)
+        repeated = next((other for other in same_model if _suite_version(other) == _suite_version(result)), None)
+        if repeated is not None:
+            fields = (name for name, value in result.signature.fields if repeated.signature.get(name) != value)
             fix = "leave one out"
-            if field is not None:
+            if (field := next(fields, None)) is not None:
                 fix = f"compare by an option in which they differ, such as by={field!r}, or {fix}"
             raise InputError(f"{result.model} has two results of {result.suite} on one side: {fix}")
         same_model.append(result)
@@ -216,14 +215,6 @@ def _side_name(result: Result, by: str) -> str:
     if value is None or by == "suite":
         raise UnknownName("field to compare by", by, ["model", *fields])
     return value
-
-
-def _differing_field(earlier_results: Sequence[Result], result: Result) -> str | None:
-    for earlier_result in earlier_results:
-        for name, value in result.signature.fields:
-            if earlier_result.signature.get(name) != value:
-                return name
-    return None
 
 
 class _LoadedRuns:

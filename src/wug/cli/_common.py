@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from wug import registry, tables
+from wug import registry
 from wug.cli import _printing as printing
 from wug.cli._printing import Verbosity
 from wug.configuration import default_cache, default_store
@@ -24,7 +24,7 @@ from wug.families.commands import FILE, OUTPUT_FILE, OUTPUT_FOLDER, key_value_op
 from wug.files import format_of, write_text
 from wug.formatting import escape_controls
 from wug.outcomes import Result
-from wug.tables import Tabular, format_named, format_names
+from wug.tables import Tabular, format_named, format_names, write_table
 
 if TYPE_CHECKING:
     from wug.evaluation.handle import ModelHandle
@@ -268,7 +268,7 @@ def deliver_text(text: str, output: Path | None) -> None:
 def deliver_table(table: Tabular, format: str, output: Path | None, *, raw: bool = False) -> None:
     """Print a table in a format as it is read, or write it to a file."""
     if output is not None:
-        tables.write_table(table, output, format, raw=raw)
+        write_table(table, output, format, raw=raw)
         notify(f"wrote {output}")
         return
     require_format(format, output)
@@ -279,9 +279,10 @@ def deliver_table(table: Tabular, format: str, output: Path | None, *, raw: bool
 
 def require_format(format: str, output: Path | None) -> None:
     """Refuse to print a format that is not text, or to write one whose packages are missing."""
-    if output is None and tables.is_binary(format):
+    writer = registry.table_format(format)
+    if output is None and writer.BINARY:
         raise InputError(f"{format} is not text: name a file with -o")
-    tables.require_format(format)
+    writer.require()
 
 
 def write_page(store: Store, runs: Iterable[int], comparison: RunComparison | None, output: Path) -> None:

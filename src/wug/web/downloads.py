@@ -23,7 +23,7 @@ from urllib.parse import quote
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from wug import tables
+from wug import registry, tables
 from wug.errors import InputError, MissingExtra, WugError
 from wug.files import write_bytes
 from wug.outcomes import Result
@@ -65,7 +65,8 @@ def tabular_response(suffix: str, name: str, table: Tabular) -> Response:
     # The first chunk is made before the response starts, so that an error in it becomes an error page.
     first_chunk = next(chunks, b"")
     headers = {"content-disposition": content_disposition(name, suffix)}
-    return StreamingResponse(chain([first_chunk], chunks), media_type=tables.media_type(format), headers=headers)
+    media_type = registry.table_format(format).MEDIA_TYPE
+    return StreamingResponse(chain([first_chunk], chunks), media_type=media_type, headers=headers)
 
 
 def estimates_response(suffix: str, name: str, results: Sequence[Result]) -> Response:
