@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from wug.data.catalogue import File, Paper, SetSelection, TestSet, cite, find, is_known, names
 from wug.data.fetch import get
-from wug.data.folder import FOLDER, adopted, fetched, path, paths
-from wug.data.locations import DataLocation, is_one_suite, location_of, origin, run_locations
+from wug.data.folder import FOLDER, DataLocation, adopted, fetched, location_of, origin, path, paths, run_locations
 
 __all__ = [
     "FOLDER",
@@ -24,7 +23,6 @@ __all__ = [
     "find",
     "get",
     "is_known",
-    "is_one_suite",
     "location_of",
     "names",
     "origin",

@@ -166,7 +166,7 @@ class SetSelection:
         """The only folder with exactly these files, or else the files, relative to the set's folder."""
         if len(self.files) > 1:
             folder = shared_folder([file.name for file in self.files])
-            if sum(_below(file.name, folder) for file in self.set.files) == len(self.files):
+            if sum(contains(folder, file.name) for file in self.set.files) == len(self.files):
                 return [folder]
         return [file.name for file in self.files]
 
@@ -214,9 +214,11 @@ def find(name: str) -> SetSelection:
 
 def is_known(name: str) -> bool:
     """Whether a name is that of a set or a part of one."""
-    first, _, part = name.partition("/")
-    test_set = catalogue().get(first)
-    return test_set is not None and bool(not part or test_set.select(part))
+    try:
+        find(name)
+    except UnknownName:
+        return False
+    return True
 
 
 def cite(name: str) -> str:
@@ -239,17 +241,18 @@ def catalogue() -> Mapping[str, TestSet]:
     papers = {
         key: Paper(key, fields.pop("short"), fields.pop("type"), fields) for key, fields in content["papers"].items()
     }
-    return {name: _test_set(name, fields, papers) for name, fields in sorted(content["sets"].items())}
+    sets = {}
+    for name, fields in sorted(content["sets"].items()):
+        cited, files = tuple(papers[key] for key in fields.pop("cite")), tuple(_files(fields.pop("files")))
+        rest: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+        }
+        sets[name] = TestSet(name=name, papers=cited, files=files, **rest)
+    return sets
 
 
 def _text() -> str:
     return (resources("wug.data") / "catalogue.toml").read_text(encoding="utf-8")
-
-
-def _test_set(name: str, fields: dict[str, Any], papers: Mapping[str, Paper]) -> TestSet:
-    cited, files = tuple(papers[key] for key in fields.pop("cite")), tuple(_files(fields.pop("files")))
-    rest: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
-    return TestSet(name=name, papers=cited, files=files, **rest)
 
 
 def _files(text: str) -> Iterator[File]:
@@ -265,12 +268,13 @@ def shared_folder(paths: Sequence[str]) -> str:
     return os.path.commonpath([str(PurePosixPath("/", path).parent) for path in paths]).strip("/")
 
 
-def _below(name: str, folder: str) -> bool:
-    return not folder or name.startswith(f"{folder}/")
+def contains(folder: str, name: str) -> bool:
+    """Whether a name is a folder or in it; the empty name contains everything."""
+    return not folder or name == folder or name.startswith(f"{folder}/")
 
 
 def _belongs(name: str, part: str) -> bool:
-    return without_suffix(name) == part or _below(name, part) or fnmatchcase(name, part)
+    return without_suffix(name) == part or contains(part, name) or fnmatchcase(name, part)
 
 
 def without_suffix(name: str) -> str:

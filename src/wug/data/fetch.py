@@ -6,14 +6,13 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from wug.data import folder as data_folder
 from wug.data.catalogue import GIT, File, SetSelection, TestSet, find, megabytes
-from wug.data.folder import PART, SHOWN, Progress, folder_of, install, listed_files, missing, write_record
+from wug.data.folder import PART, SHOWN, Progress, altered, folder_of, install, listed_files, missing, write_record
 from wug.errors import DataError, InputError
 from wug.files import max_unpacked_bytes, shortened, user_path, writing
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-def copy_files(test_set: TestSet, files: Sequence[File], folder: Path, source: str | Path, progress: Progress) -> None:
+def _copy(test_set: TestSet, files: Sequence[File], folder: Path, source: str | Path, progress: Progress) -> None:
     """Copy files into a folder; DataError for those that the source lacks, after the others are in place."""
     source_folder = user_path(source)
     if not source_folder.is_dir():
@@ -37,8 +36,13 @@ def copy_files(test_set: TestSet, files: Sequence[File], folder: Path, source: s
         install(file, part, target, path)
         done += target.stat().st_size
         progress(done, total)
-    if missing_files := [file for file in files if file not in copies]:
-        raise DataError(_missing_message(test_set, missing_files, len(files), source_folder))
+    if absent := [file for file in files if file not in copies]:
+        lines = [_missing_file_line(file, source_folder) for file in absent[:SHOWN]]
+        raise DataError(
+            f"{source_folder}: {len(absent)} of {len(files)} files of {test_set.name} are not there, by their "
+            f"checksums:{listed_files([*lines, *absent[SHOWN:]])}\n"
+            f"They are in {test_set.repository} at commit {test_set.commit}"
+        )
 
 
 def _find(source: Path, files: Sequence[File]) -> dict[File, Path]:
@@ -62,14 +66,6 @@ def _files(source: Path) -> Iterator[Path]:
         yield from (path for name in sorted(names) if (path := Path(folder, name)).is_file())
 
 
-def _missing_message(test_set: TestSet, absent: Sequence[File], total: int, source: Path) -> str:
-    return (
-        f"{source}: {len(absent)} of {total} files of {test_set.name} are not there, by their checksums:"
-        f"{listed_files([*(_missing_file_line(file, source) for file in absent[:SHOWN]), *absent[SHOWN:]])}\n"
-        f"They are in {test_set.repository} at commit {test_set.commit}"
-    )
-
-
 def _missing_file_line(file: File, source: Path) -> str:
     """A missing file; if another one has its name, how they differ."""
     name = Path(file.path).name
@@ -90,33 +86,27 @@ _PATIENCE = 60.0
 _ELSEWHERE = "On a machine without a network: wug data get NAME --from FOLDER, with a folder that has the files"
 
 
-def download(test_set: TestSet, files: Sequence[File], folder: Path, progress: Progress) -> None:
+def _download(test_set: TestSet, files: Sequence[File], folder: Path, progress: Progress) -> None:
     """Download files into a folder over one connection."""
     import httpx
 
-    # Compressed responses cannot be resumed.
-    headers = {"Accept-Encoding": "identity"}
+    base = os.environ.get(ADDRESS) or GITHUB
+    repository = f"{base.rstrip('/')}/{test_set.repository.removeprefix('github.com/')}/{test_set.commit}"
     done, total = 0, sum(file.size or 0 for file in files)
+
+    def report(received: int) -> None:
+        progress(done + received, max(done + received, total))
+
     try:
+        # Compressed responses cannot be resumed.
+        headers = {"Accept-Encoding": "identity"}
         with httpx.Client(headers=headers, follow_redirects=True, timeout=_PATIENCE) as client:
             for file in files:
-                _fetch(
-                    client, address(test_set, file), file, folder / file.name, partial(_report, progress, done, total)
-                )
-                done += (folder / file.name).stat().st_size
+                target = folder / file.name
+                _fetch(client, f"{repository}/{quote(file.path)}", file, target, report)
+                done += target.stat().st_size
     except httpx.InvalidURL as error:
         raise DataError(f"{ADDRESS}={os.environ.get(ADDRESS)!r}: cannot be used as an address ({error})") from None
-
-
-def _report(progress: Progress, before: int, total: int, received: int) -> None:
-    progress(before + received, max(before + received, total))
-
-
-def address(test_set: TestSet, file: File) -> str:
-    """The URL of a file."""
-    base = os.environ.get(ADDRESS) or GITHUB
-    repository = test_set.repository.removeprefix("github.com/")
-    return f"{base.rstrip('/')}/{repository}/{test_set.commit}/{quote(file.path)}"
 
 
 def _fetch(client: httpx.Client, url: str, file: File, target: Path, report: Callable[[int], None]) -> None:
@@ -190,19 +180,26 @@ def fetch_selection(
     """Fetch the missing or invalid files of a selection."""
     from filelock import FileLock
 
-    if not damaged_files(selection):
+    if not _damaged(selection):
         return
     require_acceptance(selection, accept)
-    folder = folder_of(selection.set)
+    test_set, report = selection.set, progress or (lambda done, total: None)
+    folder = folder_of(test_set)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder.with_name(f"{folder.name}.lock"))
         lock.acquire()
     try:
-        files = damaged_files(selection)  # another process may have fetched it
+        files = _damaged(selection)  # another process may have fetched it
+        for file in files:
+            with writing(folder / file.name):
+                (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
         if files:
-            write_record(selection.set)
-            _fetch_files(selection.set, files, source, progress or (lambda done, total: None))
+            write_record(test_set)
+            if source is None:
+                _download(test_set, files, folder, report)
+            else:
+                _copy(test_set, files, folder, source, report)
     finally:
         lock.release()
 
@@ -217,19 +214,7 @@ def require_acceptance(selection: SetSelection, accept: bool) -> None:
         )
 
 
-def damaged_files(selection: SetSelection) -> list[File]:
+def _damaged(selection: SetSelection) -> list[File]:
     """The files that are missing or have a wrong checksum."""
-    folder = folder_of(selection.set)
-    absent = missing(selection)
-    return [f for f in selection.files if f in absent or not f.matches(folder / f.name)]
-
-
-def _fetch_files(test_set: TestSet, files: Sequence[File], source: str | Path | None, progress: Progress) -> None:
-    folder = folder_of(test_set)
-    for file in files:
-        with writing(folder / file.name):
-            (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
-    if source is None:
-        download(test_set, files, folder, progress)
-    else:
-        copy_files(test_set, files, folder, source, progress)
+    damaged = {*missing(selection), *altered(selection)}
+    return [file for file in selection.files if file in damaged]

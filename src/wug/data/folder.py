@@ -1,61 +1,33 @@
-"""The folder of fetched sets: one per set and commit, with its licence in a JSON file. Files are verified."""
+"""The folder of fetched sets, one per set and commit, whose files are verified; and what a run uses of a set."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+import logging
 import os
 import shlex
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from wug.data.catalogue import GIT, File, SetSelection, TestSet, find
-from wug.errors import DataError, InputError, NotFetched
-from wug.files import read_object, user_path, write_text, writing
+from wug import registry
+from wug.data import archives
+from wug.data.catalogue import (
+    GIT,
+    File,
+    SetSelection,
+    TestSet,
+    catalogue,
+    contains,
+    find,
+    shared_folder,
+    without_suffix,
+)
+from wug.errors import DataError, NotFetched
+from wug.files import user_path, write_text, writing
 
-
-class VerifiedFiles:
-    """Remembers which files of a folder were verified, by their sizes and times, in a JSON file next to it."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder.with_name(f"{folder.name}.checked.json")
-        self._folder = folder
-        self._known = self._read()
-        self._new = False
-
-    def confirms(self, path: Path, compare: Callable[[], bool]) -> bool:
-        """Whether a file or folder is valid; `compare` is called if it is new or was modified."""
-        name, state = path.relative_to(self._folder).as_posix(), _state(path)
-        if self._known.get(name) == state:
-            return True
-        if not compare():
-            return False
-        self._known[name], self._new = state, True
-        return True
-
-    def save(self) -> None:
-        """Save what was verified."""
-        if self._new:
-            with suppress(InputError):  # without write access, files are compared each time
-                write_text(self._file, json.dumps(self._known, indent=0))
-
-    def _read(self) -> dict[str, str]:
-        try:
-            return read_object(self._file)
-        except InputError:
-            return {}
-
-
-def _state(path: Path) -> str:
-    """A digest of the names, sizes and times of a file, or of all files in a folder."""
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    states = [(str(file), file.stat()) for file in files]
-    rows = [[name, status.st_size, status.st_mtime_ns, status.st_ctime_ns] for name, status in states]
-    return hashlib.sha256(json.dumps(rows).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
+log = logging.getLogger("wug")
 FOLDER = "WUG_DATA"
 PART = ".part"
 SHOWN = 5
@@ -86,10 +58,16 @@ def missing(selection: SetSelection) -> list[File]:
     return [file for file in selection.files if not _is_here(folder / file.name, file)]
 
 
+def altered(selection: SetSelection) -> list[File]:
+    """The files whose content is not the published one."""
+    files = [(folder_of(selection.set) / file.name, file) for file in selection.files]
+    return [file for path, file in files if path.is_file() and not file.matches(path)]
+
+
 def fetched(name: str) -> bool:
     """Whether all of a set or a part is fetched and unchanged."""
     selection = find(name)
-    return not missing(selection) and not altered_files(selection.set, selection.files)
+    return not missing(selection) and not altered(selection)
 
 
 def paths(name: str) -> list[Path]:
@@ -108,8 +86,8 @@ def path(name: str) -> Path:
 def local_path(name: str) -> Path:
     """The path of a file or folder once it is fetched."""
     selection = find(name)
-    locations = [folder_of(selection.set) / part for part in selection.paths]
-    return locations[0] if len(locations) == 1 else Path(os.path.commonpath(locations))
+    folder = folder_of(selection.set)
+    return folder / (selection.paths[0] if len(selection.paths) == 1 else os.path.commonpath(selection.paths))
 
 
 def record(test_set: TestSet) -> dict[str, str | bool | None]:
@@ -147,52 +125,29 @@ def install(file: File, part: Path, target: Path, came_from: object) -> None:
         part.replace(target)
 
 
-def require(selection: SetSelection, name: str) -> None:
-    """Raise NotFetched if a file is missing, DataError if one was changed."""
+def require(selection: SetSelection, name: str, read: SetSelection | None = None) -> None:
+    """Raise NotFetched if a file is missing, DataError if one was changed, of those that are read if they are more."""
+    accept = " --accept" if selection.set.restriction else ""
     if missing(selection):
-        raise NotFetched(_not_fetched(find(name)))
-    refuse_altered(selection, name)
-
-
-def refuse_altered(selection: SetSelection, name: str) -> None:
-    """Raise DataError if a file was changed."""
-    if changed := altered_files(selection.set, selection.files):
-        accept = " --accept" if selection.set.restriction else ""
+        whole = find(name)
+        about = whole.set
+        raise NotFetched(
+            f"{whole.name} is not on this machine: {about.title} ({about.citation})\n"
+            f"    {whole.extent} from {about.repository}, licence: {about.licence or 'no licence named'}\n"
+            f"    wug data get {shlex.quote(whole.name)}{accept}    (or run it with --fetch{accept})"
+        )
+    if changed := altered(read or selection):
+        files = listed_files([folder_of(selection.set) / file.name for file in changed])
         raise DataError(
-            f"{name}: changed since it was fetched, so it is no longer the published version:{listed_files(changed)}\n"
+            f"{name}: changed since it was fetched, so it is no longer the published version:{files}\n"
             f"Fetch it again: wug data get {shlex.quote(name)}{accept}. To run your own version, copy it elsewhere"
         )
-
-
-def altered_files(test_set: TestSet, files: Iterable[File]) -> list[Path]:
-    """The files that were changed."""
-    folder = folder_of(test_set)
-    checked = VerifiedFiles(folder)
-    changed = []
-    for file in files:
-        path = folder / file.name
-        if path.is_file() and not checked.confirms(path, partial(file.matches, path)):
-            changed.append(path)
-    checked.save()
-    return changed
 
 
 def listed_files(paths: Sequence[object]) -> str:
     """The first files, one per line, for a message."""
     more = [f"… and {len(paths) - SHOWN} more"] if len(paths) > SHOWN else []
     return "".join(f"\n    {path}" for path in [*paths[:SHOWN], *more])
-
-
-def _not_fetched(selection: SetSelection) -> str:
-    test_set = selection.set
-    name = selection.name
-    accept = " --accept" if test_set.restriction else ""
-    licence = test_set.licence or "no licence named"
-    return (
-        f"{name} is not on this machine: {test_set.title} ({test_set.citation})\n"
-        f"    {selection.extent} from {test_set.repository}, licence: {licence}\n"
-        f"    wug data get {shlex.quote(name)}{accept}    (or run it with --fetch{accept})"
-    )
 
 
 def _is_here(path: Path, file: File) -> bool:
@@ -204,3 +159,122 @@ def _is_here(path: Path, file: File) -> bool:
 
 def _labelled(checksum: str) -> str:
     return f"Git blob {checksum.removeprefix(GIT)}" if checksum.startswith(GIT) else f"SHA-256 {checksum}"
+
+
+@dataclass(frozen=True, slots=True)
+class DataLocation:
+    """A file or folder, and what the catalogue knows about it if it is part of a published set."""
+
+    path: Path
+    family: str = ""
+    """The family of the set; empty for a file that is not part of a set."""
+    record: Mapping[str, Any] | None = None
+    """Title, licence, citation and commit of the set; None for other files."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
+    """The name of the suite; None for that of the file."""
+
+
+def run_locations(name: str) -> list[DataLocation] | None:
+    """The locations for a name; None if it is not in the catalogue, NotFetched if the set is missing."""
+    if name.partition("/")[0] not in catalogue():
+        return None
+    if (folder := adopted(name)).is_dir():
+        return [DataLocation(folder, find(name).set.family, None, {}, name)]
+    selection = find(name).for_run()
+    tests = selection.without_training()
+    # A folder is read as a whole: the family knows which files are tests.
+    used = selection if len(selection.paths) == 1 else tests
+    require(tests, name, used)
+    folder = folder_of(used.set)
+    if len(used.paths) == 1 and (foreign := _foreign_files(used.set, folder / used.paths[0])):
+        raise DataError(
+            f"{name}: the folder has files that are not part of the set. Move them elsewhere:{listed_files(foreign)}"
+        )
+    as_one_suite = registry.family_traits(used.set.family).one_suite_per_set
+    parts = _one_suite(used) if as_one_suite else [(part, {}) for part in used.paths]
+    # In other families each file is a suite with its own name.
+    by_set = as_one_suite and not used.part
+    return [_place(used.set, _unpacked(folder / part), name, options, by_set=by_set) for part, options in parts]
+
+
+def location_of(path: Path) -> DataLocation | None:
+    """The location for a path in a fetched set; None for other paths.
+
+    A file that was changed since it was fetched has no record.
+    """
+    try:
+        name, commit, *rest = path.absolute().relative_to(root().absolute()).parts
+    except ValueError:
+        return None
+    test_set = catalogue().get(name)
+    if test_set is None or folder_of(test_set).name != commit:
+        return None
+    within = "/".join(rest)
+    files = [
+        file
+        for file in test_set.files
+        if contains(within, file.name) or contains(f"{file.name}{archives.UNPACKED}", within)
+    ]
+    if not files:
+        return None
+    location = _place(test_set, path, "/".join((name, *rest)), {})
+    unchanged = not altered(SetSelection(test_set, "", tuple(files))) and not _foreign_files(test_set, path)
+    if unchanged and all(_is_as_unpacked(folder_of(test_set) / file.name) for file in files):
+        return location
+    log.warning("%s: changed since it was fetched. Results do not cite %s", path, name)
+    return replace(location, record=None)
+
+
+def origin(path: Path) -> Mapping[str, Any] | None:
+    """The record of the set of a fetched file or folder; None for others, and for changed ones."""
+    location = location_of(path)
+    return None if location is None else location.record
+
+
+def _foreign_files(test_set: TestSet, path: Path) -> list[Path]:
+    """Files in the folder of a set that are not part of it; unpacked archives are checked separately."""
+    folder, path = folder_of(test_set).absolute(), path.absolute()
+    names = {file.name for file in test_set.files}
+    unpacked = tuple(f"{name}{archives.UNPACKED}/" for name in names)
+    files = {file: file.relative_to(folder).as_posix() for file in sorted(path.rglob("*")) if file.is_file()}
+    passing = (PART, ".DS_Store", "Thumbs.db")
+    return [
+        file
+        for file, name in files.items()
+        if name not in names and not name.startswith(unpacked) and not name.endswith(passing)
+    ]
+
+
+def _is_as_unpacked(archive: Path) -> bool:
+    """Whether an archive was not unpacked, or its files are those of the archive."""
+    return not archive.with_name(archive.name + archives.UNPACKED).is_dir() or archives.is_as_unpacked(archive)
+
+
+def _one_suite(selection: SetSelection) -> list[tuple[str, Mapping[str, str]]]:
+    """Several files as one suite: a folder, and the files in it that count."""
+    names = [file.name for file in selection.files]
+    if len(names) > 1 and len({without_suffix(name) for name in names}) == 1:  # line-aligned files: one represents all
+        return [(names[0], {})]
+    if len(selection.paths) == 1:
+        return [(selection.paths[0], {})]
+    folder = shared_folder(names)
+    return [(folder, {"files": ",".join(name.removeprefix(f"{folder}/") for name in names)})]
+
+
+def _unpacked(path: Path) -> Path:
+    """The folder of an archive; another path as it is."""
+    if not path.name.endswith(archives.ENDINGS):
+        return path
+    folder = archives.unpacked(path)
+    if not archives.is_as_unpacked(path):
+        raise DataError(f"{folder}: changed since it was unpacked. Delete the folder to unpack it again")
+    return folder
+
+
+def _place(
+    test_set: TestSet, path: Path, name: str, options: Mapping[str, str], *, by_set: bool = False
+) -> DataLocation:
+    language = {"language": test_set.languages[0]} if len(test_set.languages) == 1 else {}
+    all_options = {**language, **test_set.options, **options}
+    return DataLocation(path, test_set.family, record(test_set), all_options, name if by_set or path.is_dir() else None)

@@ -145,7 +145,7 @@ def find_suites(text: str, family: str | None = None, options: Mapping[str, str]
         # A set that is one suite is read as a whole: its content may not identify the family.
         whole = (
             [place]
-            if data.is_one_suite(place.family)
+            if registry.family_traits(place.family).one_suite_per_set
             else _expand_folder(place, family or _reader(place), options).locations
             for place in places
         )
