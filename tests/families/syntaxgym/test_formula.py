@@ -285,12 +285,12 @@ def _numbers() -> st.SearchStrategy[Node]:
             lambda name: st.builds(
                 Call,
                 st.just(name),
-                st.lists(inner, min_size=1, max_size=FUNCTIONS[name][1] or 3).map(tuple),
+                st.lists(inner, min_size=1, max_size=FUNCTIONS[name] or 3).map(tuple),
             )
         )
         return st.one_of(
-            st.builds(Signed, st.sampled_from("+-"), inner),
-            st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner),
+            st.builds(Signed, st.sampled_from("+-"), st.tuples(inner)),
+            st.builds(Arithmetic, st.sampled_from("+-*/"), st.tuples(inner, inner)),
             calls,
         )
 
@@ -299,20 +299,20 @@ def _numbers() -> st.SearchStrategy[Node]:
 
 def _truths() -> st.SearchStrategy[Node]:
     comparisons: st.SearchStrategy[Node] = st.builds(
-        Relation, st.sampled_from(["<", "<=", ">", ">=", "=", "==", "!="]), _numbers(), _numbers()
+        Relation, st.sampled_from(["<", "<=", ">", ">=", "=", "==", "!="]), st.tuples(_numbers(), _numbers())
     )
 
     def flat(operator: str, parts: list[Node]) -> Node:
         joined: tuple[Node, ...] = ()
         for part in parts:
-            joined += part.parts if isinstance(part, Logic) and part.operator == operator else (part,)
+            joined += part.operands if isinstance(part, Logic) and part.operator == operator else (part,)
         return Logic(operator, joined)
 
     def grow(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
         return st.one_of(
-            st.builds(Not, inner),
+            st.builds(Not, st.just("~"), st.tuples(inner)),
             st.builds(flat, st.sampled_from("&|"), st.lists(inner, min_size=2, max_size=3)),
-            st.builds(Relation, st.sampled_from(["=", "==", "!="]), inner, inner),
+            st.builds(Relation, st.sampled_from(["=", "==", "!="]), st.tuples(inner, inner)),
         )
 
     return st.recursive(comparisons, grow, max_leaves=5)

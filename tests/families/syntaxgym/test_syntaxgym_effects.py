@@ -18,12 +18,13 @@ from case_selection import WHOLE
 from reference import reference
 from wug.evaluation.models import builtin_models
 from wug.families.syntaxgym.formula import parse
+from wug.families.syntaxgym.formula.effects import is_in_bits
 
 A, B, C, D = (f"(2;%{name}%)" for name in "abcd")
 
 
 def effects(source: str) -> list[tuple[str, bool, bool]]:
-    return [(one.part, one.is_interaction, one.is_in_bits) for one in parse(source).effects()]
+    return [(one.part, one.is_interaction, is_in_bits(one.relation)) for one in parse(source).effects()]
 
 
 @pytest.mark.parametrize("source", [f"{A} < {B}", f"{A} >= {B} + 1", f"{A} + (1;%a%) < {B} + (1;%b%)"])

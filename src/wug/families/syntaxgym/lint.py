@@ -79,11 +79,11 @@ def _same_sentences(suite: SyntaxGymSuite, problems: ProblemList) -> None:
 def _needs_difference(node: Node, earlier: str, later: str) -> bool:
     """Whether a prediction cannot hold if two conditions are the same sentence."""
     if isinstance(node, Logic):
-        needs = [_needs_difference(part, earlier, later) for part in node.parts]
+        needs = [_needs_difference(part, earlier, later) for part in node.operands]
         return any(needs) if node.operator == "&" else all(needs)
     if not isinstance(node, Relation) or node.operator not in ("<", ">", "!="):
         return False
-    left, right = (canonical(side).replace(f"%{later}%", f"%{earlier}%") for side in (node.left, node.right))
+    left, right = (canonical(side).replace(f"%{later}%", f"%{earlier}%") for side in node.operands)
     return left == right
 
 

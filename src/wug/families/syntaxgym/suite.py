@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from wug import registry
 from wug.families.suite import ItemSuite
+from wug.families.syntaxgym.formula.effects import is_in_bits
 from wug.families.syntaxgym.formula.tree import WHOLE
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, judge, measure
@@ -166,14 +167,15 @@ class SyntaxGymSuite(ItemSuite[SuiteItem]):
     def _effects(self, index: int, suffix: str, by: str) -> Iterator[Metric]:
         formula = self.predictions[index].formula
         for effect in formula.effects():
+            in_bits = is_in_bits(effect.relation)
             kind = "interaction" if effect.is_interaction else "effect"
             what = "difference of differences" if effect.is_interaction else "difference"
-            unit = " in bits" if effect.is_in_bits else ""
+            unit = " in bits" if in_bits else ""
             yield from effect_metrics(
                 f"{kind}_{index}{effect.part}{suffix}",
                 Derivation(f"prediction_{index}{suffix}", effect.detail),
                 f"{what}{unit}, positive where {formula.english(self.regions, effect.relation)}{by}",
-                "bits" if effect.is_in_bits else "score",
+                "bits" if in_bits else "score",
             )
 
     @property

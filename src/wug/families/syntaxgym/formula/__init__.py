@@ -9,9 +9,8 @@ Grouping is with ( ) or [ ]. `=` means close, `==` and `!=` are exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 from wug.errors import FormulaError, suggestion
@@ -59,9 +58,9 @@ class Formula:
         """Replace region names by numbers; FormulaError for an unknown region or condition."""
 
         def resolved(atom: _tree.Atom) -> _tree.Atom:
-            region = _region(atom, regions, self.source)
-            _require_condition(atom, conditions, self.source)
-            return replace(atom, region=region)
+            for error in _unknown_names(atom, regions, conditions, self.source):
+                raise error
+            return replace(atom, region=_numbers(atom.region, regions)[0])
 
         return replace(self, tree=_tree.with_atoms(self.tree, resolved))
 
@@ -81,9 +80,9 @@ class Formula:
         """Whether it holds, its margin, and both sides of each comparison of numbers in it."""
         compared = []
         for node in _tree.walk(self.tree):
-            if isinstance(node, _tree.Relation) and not _tree.is_truth(node.left):
-                left, right = (_tree.value_of(side, value, self.source) for side in (node.left, node.right))
-                holds = _tree.compare(node.operator, left, right)
+            if _tree.compares_numbers(node):
+                left, right = (_tree.value_of(side, value, self.source) for side in node.operands)
+                holds = _tree.COMPARISONS[node.operator](left, right)
                 compared.append(ComparedValues(_tree.canonical(node), left, node.operator, right, holds))
         effects = self.effects() if isinstance(self.tree, _tree.Logic) else ()
         margins = [(effect.detail, _tree.margin_of(effect.relation, value, self.source)) for effect in effects]
@@ -110,14 +109,9 @@ def parse(source: str) -> Formula:
 
 def errors(source: str, regions: Mapping[int, str], conditions: Collection[str]) -> list[FormulaError]:
     """All errors in a prediction, from left to right; names are checked if there are conditions."""
-    problems = _parser.errors(source)
-    for atom in _parser.atoms(source) if conditions else ():
-        for look in (partial(_region, atom, regions), partial(_require_condition, atom, conditions)):
-            try:
-                look(source)
-            except FormulaError as error:
-                problems.append(error)
-    return sorted(problems, key=lambda error: error.start)
+    atoms = _parser.atoms(source) if conditions else []
+    unknown = [error for atom in atoms for error in _unknown_names(atom, regions, conditions, source)]
+    return sorted([*_parser.errors(source), *unknown], key=lambda error: error.start)
 
 
 def conditions(source: str) -> list[str]:
@@ -125,22 +119,25 @@ def conditions(source: str) -> list[str]:
     return list(dict.fromkeys(atom.condition for atom in _parser.atoms(source)))
 
 
-def _require_condition(atom: _tree.Atom, conditions: Collection[str], source: str) -> None:
+def _unknown_names(
+    atom: _tree.Atom, regions: Mapping[int, str], conditions: Collection[str], source: str
+) -> Iterator[FormulaError]:
+    numbers = _numbers(atom.region, regions)
+    if len(numbers) > 1:
+        message = f"regions {' and '.join(map(str, numbers))} are both named {atom.region!r}: use the number"
+        yield FormulaError(message, source, *atom.region_columns)
+    elif not numbers:
+        meant = f"{atom.region!r}.{suggestion(str(atom.region), regions.values())}"
+        if isinstance(atom.region, int):
+            meant = f"{atom.region}. Regions are numbered 1 to {len(regions)}"
+        yield FormulaError(f"unknown region {meant}", source, *atom.region_columns)
     if atom.condition not in conditions:
         message = f"unknown condition {atom.condition!r}.{suggestion(atom.condition, conditions)}"
-        raise FormulaError(message, source, *atom.condition_columns)
+        yield FormulaError(message, source, *atom.condition_columns)
 
 
-def _region(atom: _tree.Atom, regions: Mapping[int, str], source: str) -> int | str:
-    if atom.region == _tree.WHOLE or atom.region in regions:
-        return atom.region
-    numbers = [number for number, name in regions.items() if name == atom.region]
-    if len(numbers) == 1:
-        return numbers[0]
-    if numbers:
-        message = f"regions {' and '.join(map(str, numbers))} are both named {atom.region!r}: use the number"
-    elif isinstance(atom.region, int):
-        message = f"unknown region {atom.region}. Regions are numbered 1 to {len(regions)}"
-    else:
-        message = f"unknown region {atom.region!r}.{suggestion(atom.region, regions.values())}"
-    raise FormulaError(message, source, *atom.region_columns)
+def _numbers(region: int | str, regions: Mapping[int, str]) -> list[int | str]:
+    """The numbers of the regions that are meant: one, unless the name is unknown or ambiguous."""
+    if region == _tree.WHOLE or region in regions:
+        return [region]
+    return [number for number, name in regions.items() if name == region]

@@ -7,35 +7,30 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wug.families.syntaxgym.formula import tree
-from wug.families.syntaxgym.formula.tree import WHOLE, Node, is_truth
+from wug.families.syntaxgym.formula.effects import is_in_bits
+from wug.families.syntaxgym.formula.tree import WHOLE, Node, compares_numbers, number_text
 from wug.formatting import plural
 
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
-_AMOUNT = {
-    ">": "more than {}",
-    ">=": "at least {}",
-    "<": "less than {}",
-    "<=": "at most {}",
-    "=": "about {}",
-    "==": "exactly {}",
-    "!=": "anything but exactly {}",
+
+class _Words(NamedTuple):
+    """What a comparison is called."""
+
+    amount: str
+    relation: str
+    degree: str
+    link: str
+
+
+_WORDS = {
+    ">": _Words("more than {}", "greater than {}", "more", "than"),
+    ">=": _Words("at least {}", "at least {}", "at least as", "as"),
+    "<": _Words("less than {}", "less than {}", "less", "than"),
+    "<=": _Words("at most {}", "at most {}", "at most as", "as"),
+    "=": _Words("about {}", "about equal to {}", "about as", "as"),
+    "==": _Words("exactly {}", "exactly equal to {}", "exactly as", "as"),
+    "!=": _Words("anything but exactly {}", "different from {}", "not exactly as", "as"),
 }
-_RELATION = {
-    **_AMOUNT,
-    ">": "greater than {}",
-    "=": "about equal to {}",
-    "==": "exactly equal to {}",
-    "!=": "different from {}",
-}
-_DEGREE = {
-    ">": ("more", "than"),
-    ">=": ("at least as", "as"),
-    "<": ("less", "than"),
-    "<=": ("at most as", "as"),
-    "=": ("about as", "as"),
-    "==": ("exactly as", "as"),
-    "!=": ("not exactly as", "as"),
-}
+_FLIPPED = str.maketrans("<>", "><")
 _NEGATED = {
     "is": "is not",
     "are": "are not",
@@ -70,9 +65,6 @@ class _Clause:
     def __str__(self) -> str:
         return f"{self.subject} {self.verb} {self.rest}"
 
-    def negated(self) -> _Clause:
-        return replace(self, verb=_NEGATED[self.verb])
-
     def after(self, other: _Clause | None) -> str:
         """The clause without its subject, or with a pronoun, if it is that of the preceding clause."""
         if not other or not self.topic or self.topic != other.topic:
@@ -82,19 +74,12 @@ class _Clause:
         return f"{self.pronoun or self.subject} {self.verb} {self.rest}"
 
 
-class _Place(NamedTuple):
-    """The summed surprisal of some regions in one condition."""
+class _Measured(NamedTuple):
+    """The summed surprisal of some regions in one condition or, with another, by how much it rises from that."""
 
     regions: tuple[int | str, ...]
     condition: str
-
-
-class _Rise(NamedTuple):
-    """How much more surprising the same regions are in one condition than in another."""
-
-    regions: tuple[int | str, ...]
-    condition: str
-    other: str
+    other: str = ""
 
 
 def sentence(node: Node, regions: Mapping[int, str]) -> str:
@@ -109,23 +94,23 @@ class _Reader:
     # Truth values
 
     def truth(self, node: Node) -> str:
+        if clause := self.simple(node):
+            return str(clause)
         match node:
             case tree.Logic():
                 return self.joined(node)
-            case tree.Not():
-                return self.negated(node.operand)
-            case tree.Relation() if is_truth(node.left):
+            case tree.Not(operands=(operand,)):
+                return f"it is not the case that {self.inner(operand)}"
+            case tree.Relation(operands=(left, right)):
                 joint = "exactly when" if node.operator != "!=" else "exactly when it is not the case that"
-                return f"{self.inner(node.left)} {joint} {self.inner(node.right)}"
-            case tree.Relation():
-                return str(self.clause(node))
+                return f"{self.inner(left)} {joint} {self.inner(right)}"
             case _:
                 raise AssertionError("a number is not a sentence")
 
     def joined(self, node: tree.Logic) -> str:
         clauses: list[str] = []
         before: _Clause | None = None
-        for part in node.parts:
+        for part in node.operands:
             clause = self.simple(part)
             clauses.append(clause.after(before) if clause else self.inner(part))
             before = clause
@@ -135,22 +120,18 @@ class _Reader:
 
     def simple(self, node: Node) -> _Clause | None:
         """The clause of a comparison or of its negation."""
-        if isinstance(node, tree.Relation) and not is_truth(node.left):
+        if compares_numbers(node):
             return self.clause(node)
-        if isinstance(node, tree.Not) and isinstance(node.operand, tree.Relation) and not is_truth(node.operand.left):
-            if node.operand.operator == "!=":
-                return self.clause(replace(node.operand, operator="=="))
-            return self.clause(node.operand).negated()
+        if isinstance(node, tree.Not) and compares_numbers(compared := node.operands[0]):
+            if compared.operator == "!=":
+                return self.clause(replace(compared, operator="=="))
+            clause = self.clause(compared)
+            return replace(clause, verb=_NEGATED[clause.verb])
         return None
-
-    def negated(self, node: Node) -> str:
-        if clause := self.simple(tree.Not(node)):
-            return str(clause)
-        return f"it is not the case that {self.inner(node)}"
 
     def inner(self, node: Node) -> str:
         """A truth value inside another, in brackets if it is compound."""
-        compound = isinstance(node, tree.Logic) or (isinstance(node, tree.Relation) and is_truth(node.left))
+        compound = isinstance(node, tree.Logic) or (isinstance(node, tree.Relation) and not compares_numbers(node))
         return f"({self.truth(node)})" if compound else self.truth(node)
 
     # Comparisons
@@ -158,57 +139,52 @@ class _Reader:
     def clause(self, node: tree.Relation) -> _Clause:
         left, operator, right = _balanced(node)
         if isinstance(right, tree.Number):
-            return self.with_number(left, operator, right)
-        left_place, right_place = _place(left), _place(right)
-        if left_place and right_place:
-            return self.places(left_place, operator, right_place)
-        rise, fall = _rise(left), _rise(right)
-        if rise and fall:
+            return self.with_number(left, operator, right.value)
+        if (first := _place(left)) and (second := _place(right)):
+            return self.places(first, operator, second)
+        if (rise := _rise(left)) and (fall := _rise(right)):
             return self.rises(rise, operator, fall)
-        return _Clause(self.number(left), "is", _RELATION[operator].format(self.number(right)))
+        return _Clause(self.number(left), "is", _WORDS[operator].relation.format(self.number(right)))
 
-    def places(self, first: _Place, operator: str, second: _Place) -> _Clause:
-        degree, link = _DEGREE[operator]
-        degree = f"{degree} surprising"
-        verb = "are" if len(first.regions) > 1 else "is"
+    def places(self, first: _Measured, operator: str, second: _Measured) -> _Clause:
+        words = _WORDS[operator]
+        degree, link = f"{words.degree} surprising", words.link
+        subject, verb = self.together(first)
+        other, _ = self.together(second)
         if first.regions == second.regions:
             rest = f"{degree} in {first.condition} {link} in {second.condition}"
-            return _Clause(self.regions(first.regions, together=True), verb, rest, self.regions(first.regions))
-        other = self.regions(second.regions, together=True)
+            return _Clause(subject, verb, rest, self.regions(first.regions))
         if first.condition == second.condition:
-            subject = f"in {first.condition}, {self.regions(first.regions, together=True)}"
-            return _Clause(subject, verb, f"{degree} {link} {other}")
-        subject = f"{self.regions(first.regions, together=True)} in {first.condition}"
-        return _Clause(subject, verb, f"{degree} {link} {other} in {second.condition}")
+            return _Clause(f"in {first.condition}, {subject}", verb, f"{degree} {link} {other}")
+        return _Clause(f"{subject} in {first.condition}", verb, f"{degree} {link} {other} in {second.condition}")
 
-    def rises(self, rise: _Rise, operator: str, fall: _Rise) -> _Clause:
-        degree, link = _DEGREE[operator]
-        much = f"{degree} much" if link == "as" else degree
+    def rises(self, rise: _Measured, operator: str, fall: _Measured) -> _Clause:
+        words = _WORDS[operator]
+        much = f"{words.degree} much" if words.link == "as" else words.degree
         step, other = f"from {rise.other} to {rise.condition}", f"from {fall.other} to {fall.condition}"
-        topic = self.regions(rise.regions)
         if rise.regions != fall.regions:
             other = f"that of {self.regions(fall.regions)} does {other}"
-        pronoun = "its surprisal" if len(rise.regions) == 1 else "their surprisal"
-        return _Clause(f"the surprisal of {topic}", "rises", f"{much} {step} {link} {other}", topic, pronoun)
+        return self.change(rise, "rises", f"{much} {step} {words.link} {other}")
 
-    def with_number(self, left: Node, operator: str, right: tree.Number) -> _Clause:
-        number = _bits(right.value) if _is_surprisal(left) else _figure(right.value)
-        amount = _AMOUNT[operator].format(number)
-        rise = _rise(left)
-        if rise and operator in (">", ">=") and right.value > 0:
-            subject = self.regions(rise.regions, together=True)
-            verb = "are" if len(rise.regions) > 1 else "is"
+    def with_number(self, left: Node, operator: str, number: float) -> _Clause:
+        text = number_text(number)
+        if is_in_bits(left):
+            text += " bit" if number == 1 else " bits"
+        amount = _WORDS[operator].amount.format(text)
+        if (rise := _rise(left)) and operator in (">", ">=") and number > 0:
             rest = f"{amount} more surprising in {rise.condition} than in {rise.other}"
-            return _Clause(subject, verb, rest, self.regions(rise.regions))
-        if isinstance(left, tree.Call) and left.function == "abs" and (gap := _rise(left.arguments[0])):
-            topic = self.regions(gap.regions)
-            rest = f"between {gap.condition} and {gap.other} by {amount}"
-            pronoun = "its surprisal" if len(gap.regions) == 1 else "their surprisal"
-            return _Clause(f"the surprisal of {topic}", "differs", rest, topic, pronoun)
+            return _Clause(*self.together(rise), rest, self.regions(rise.regions))
+        if isinstance(left, tree.Call) and left.operator == "abs" and (gap := _rise(left.operands[0])):
+            return self.change(gap, "differs", f"between {gap.condition} and {gap.other} by {amount}")
         terms = _terms(left)
         if len(terms) > 1 and all(map(_rise, terms)):
             return _Clause(_listed([self.number(term) for term in terms]), "add up", f"to {amount}")
-        return _Clause(self.number(left), "is", _RELATION[operator].format(number))
+        return _Clause(self.number(left), "is", _WORDS[operator].relation.format(text))
+
+    def change(self, rise: _Measured, verb: str, rest: str) -> _Clause:
+        topic = self.regions(rise.regions)
+        pronoun = "its surprisal" if len(rise.regions) == 1 else "their surprisal"
+        return _Clause(f"the surprisal of {topic}", verb, rest, topic, pronoun)
 
     # Numbers
 
@@ -220,16 +196,16 @@ class _Reader:
             return f"the rise in surprisal of {self.regions(rise.regions)} from {rise.other} to {rise.condition}"
         match node:
             case tree.Number():
-                return _figure(node.value)
-            case tree.Signed():
-                return f"minus {self.part(node.operand)}" if node.sign == "-" else self.number(node.operand)
+                return number_text(node.value)
+            case tree.Signed(operands=(operand,)):
+                return f"minus {self.part(operand)}" if node.operator == "-" else self.number(operand)
             case tree.Call():
                 return self.call(node)
-            case tree.Arithmetic():
-                if node.operator == "+":
-                    return f"the sum of {_listed([self.part(term) for term in _terms(node)])}"
+            case tree.Arithmetic(operator="+"):
+                return f"the sum of {_listed([self.part(term) for term in _terms(node)])}"
+            case tree.Arithmetic(operands=(left, right)):
                 word = {"-": "minus", "*": "times", "/": "divided by"}[node.operator]
-                return f"{self.part(node.left)} {word} {self.part(node.right)}"
+                return f"{self.part(left)} {word} {self.part(right)}"
             case _:
                 raise AssertionError("a truth value is not a number")
 
@@ -238,96 +214,67 @@ class _Reader:
         return self.number(node) if isinstance(node, tree.Number | tree.Atom) else f"({self.number(node)})"
 
     def call(self, node: tree.Call) -> str:
-        if node.function == "round":
-            value = self.part(node.arguments[0])
-            digits = node.arguments[1] if len(node.arguments) > 1 else None
-            if isinstance(digits, tree.Number) and digits.value:
-                return f"{value} rounded to {plural(int(digits.value), 'decimal place')}"
-            return f"{value} rounded"
-        return _FUNCTIONS[node.function].format(_listed([self.part(argument) for argument in node.arguments]))
+        arguments = [self.part(argument) for argument in node.operands]
+        if node.operator != "round":
+            return _FUNCTIONS[node.operator].format(_listed(arguments))
+        digits = [int(digits.value) for digits in node.operands[1:] if isinstance(digits, tree.Number) and digits.value]
+        return " to ".join([f"{arguments[0]} rounded", *(plural(number, "decimal place") for number in digits)])
 
-    def regions(self, numbers: Sequence[int | str], *, together: bool = False) -> str:
-        if len(numbers) == 1:
-            return self.region(numbers[0])
-        if WHOLE in numbers:
-            listed = _listed([self.region(number) for number in numbers])
-        else:
-            listed = f"regions {_listed([self.region(number).removeprefix('region ') for number in numbers])}"
-        return f"{listed} together" if together else listed
+    def together(self, measured: _Measured) -> tuple[str, str]:
+        """Regions as a subject, and its verb."""
+        several = len(measured.regions) > 1
+        return self.regions(measured.regions) + (" together" if several else ""), "are" if several else "is"
+
+    def regions(self, numbers: Sequence[int | str]) -> str:
+        listed = [self.region(number) for number in numbers]
+        if len(numbers) == 1 or WHOLE in numbers:
+            return _listed(listed)
+        return f"regions {_listed([region.removeprefix('region ') for region in listed])}"
 
     def region(self, region: int | str) -> str:
         if region == WHOLE:
             return "the whole sentence"
-        if isinstance(region, str):
-            return f"region {region}"
-        name = self.names.get(region, "")
+        name = self.names.get(region, "") if isinstance(region, int) else ""
         return f"region {region} ({name})" if name else f"region {region}"
 
 
 def _balanced(node: tree.Relation) -> tuple[Node, str, Node]:
     """The comparison with a number on the right; a difference compared with 0 becomes two sides."""
-    left, operator, right = node.left, node.operator, node.right
+    (left, right), operator = node.operands, node.operator
     if isinstance(left, tree.Number) and not isinstance(right, tree.Number):
-        left, operator, right = right, _FLIPPED[operator], left
-    zero = isinstance(right, tree.Number) and right.value == 0
+        left, operator, right = right, operator.translate(_FLIPPED), left
     # Not for `=`: its tolerance depends on the right side.
-    if zero and operator != "=" and isinstance(left, tree.Arithmetic) and left.operator == "-":
-        return left.left, operator, left.right
+    if right == tree.Number(0) and operator != "=" and isinstance(left, tree.Arithmetic) and left.operator == "-":
+        left, right = left.operands
     return left, operator, right
 
 
 def _terms(node: Node) -> list[Node]:
     if isinstance(node, tree.Arithmetic) and node.operator == "+":
-        return [*_terms(node.left), *_terms(node.right)]
+        return [term for operand in node.operands for term in _terms(operand)]
     return [node]
 
 
-def _place(node: Node) -> _Place | None:
+def _place(node: Node) -> _Measured | None:
     """A region, or a sum of regions of one condition."""
     terms = _terms(node)
     atoms = [term for term in terms if isinstance(term, tree.Atom)]
     if len(atoms) != len(terms) or len({atom.condition for atom in atoms}) != 1:
         return None
-    return _Place(tuple(atom.region for atom in atoms), atoms[0].condition)
+    return _Measured(tuple(atom.region for atom in atoms), atoms[0].condition)
 
 
-def _rise(node: Node) -> _Rise | None:
+def _rise(node: Node) -> _Measured | None:
     """A difference between two conditions of the same regions."""
     if not (isinstance(node, tree.Arithmetic) and node.operator == "-"):
         return None
-    left_place, right_place = _place(node.left), _place(node.right)
-    if not left_place or not right_place or left_place.regions != right_place.regions:
+    left, right = map(_place, node.operands)
+    if not left or not right or left.regions != right.regions:
         return None
-    return _Rise(left_place.regions, left_place.condition, right_place.condition)
-
-
-def _is_surprisal(node: Node) -> bool:
-    """Whether a number is measured in bits: a sum or a share of surprisals is, a ratio of them is not."""
-    match node:
-        case tree.Atom():
-            return True
-        case tree.Signed():
-            return _is_surprisal(node.operand)
-        case tree.Call():
-            return node.function not in ("sqrt", "log", "exp") and any(map(_is_surprisal, node.arguments))
-        case tree.Arithmetic():
-            left, right = _is_surprisal(node.left), _is_surprisal(node.right)
-            if node.operator == "*":
-                return left != right
-            return left and not right if node.operator == "/" else left or right
-        case _:
-            return False
+    return left._replace(other=right.condition)
 
 
 def _listed(parts: Sequence[str]) -> str:
     if len(parts) < 3:
         return " and ".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _figure(value: float) -> str:
-    return repr(value).removesuffix(".0")
-
-
-def _bits(value: float) -> str:
-    return f"{_figure(value)} bit{'s' if value != 1 else ''}"

@@ -5,25 +5,24 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable
 from typing import NamedTuple
 
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import tree
 from wug.families.syntaxgym.formula.tree import Node, is_truth
 
-FUNCTIONS: dict[str, tuple[int, int | None]] = {
-    "abs": (1, 1),
-    "min": (1, None),
-    "max": (1, None),
-    "mean": (1, None),
-    "sum": (1, None),
-    "sqrt": (1, 1),
-    "log": (1, 1),
-    "exp": (1, 1),
-    "round": (1, 2),
+FUNCTIONS: dict[str, int | None] = {
+    "abs": 1,
+    "min": None,
+    "max": None,
+    "mean": None,
+    "sum": None,
+    "sqrt": 1,
+    "log": 1,
+    "exp": 1,
+    "round": 2,
 }
-"""Minimum and maximum number of arguments by name."""
+"""Maximum number of arguments by name."""
 
 MAX_NESTING = 40
 """Maximum nesting of brackets and signs, far below Python's recursion limit."""
@@ -70,47 +69,44 @@ class _Token(NamedTuple):
 
 def parse(source: str) -> Node:
     """Parse a prediction, or raise FormulaError with the columns of the error."""
-    return _Parser(source).prediction()
+    tokens, problems = _tokens(source)
+    if problems:
+        raise problems[0]
+    return _Parser(source, tokens).prediction()
 
 
 def errors(source: str) -> list[FormulaError]:
     """All invalid tokens of a prediction or, if there are none, its first syntax error."""
-    problems: list[FormulaError] = []
-    _tokens(source, problems)
-    if not problems:
-        try:
-            parse(source)
-        except FormulaError as error:
-            problems.append(error)
-    return problems
+    _, problems = _tokens(source)
+    try:
+        parse(source)
+    except FormulaError as error:
+        return problems or [error]
+    return []
 
 
 def atoms(source: str) -> list[tree.Atom]:
     """The regions and conditions that a prediction mentions, even if it cannot be parsed as a whole."""
-    return [token.value for token in _tokens(source, []) if isinstance(token.value, tree.Atom)]
+    return [token.value for token in _tokens(source)[0] if isinstance(token.value, tree.Atom)]
 
 
-def _tokens(source: str, collected: list[FormulaError] | None = None) -> list[_Token]:
-    """The tokens of a prediction; FormulaError at the first invalid one, unless `collected` takes the errors."""
-    tokens = []
+def _tokens(source: str) -> tuple[list[_Token], list[FormulaError]]:
+    """The tokens of a prediction, and an error for each invalid one."""
+    tokens, problems = list[_Token](), list[FormulaError]()
     position = 0
     while position < len(source):
         if space := _SPACE.match(source, position):
             position = space.end()
             continue
         try:
-            token = _token(source, position)
+            tokens.append(_token(source, position))
+            position = tokens[-1].end
         except FormulaError as error:
-            if collected is None:
-                raise
-            collected.append(error)
+            problems.append(error)
             # After the bracket of what should be an atom.
             closing = source.find(")", error.end - 1) if source[position] == "(" else -1
             position = max(position + 1, error.end if closing < 0 else closing + 1)
-            continue
-        tokens.append(token)
-        position = token.end
-    return [*tokens, _Token("end", len(source), len(source))]
+    return [*tokens, _Token("end", len(source), len(source))], problems
 
 
 def _token(source: str, position: int) -> _Token:
@@ -164,11 +160,9 @@ def _atom(source: str, position: int, region: re.Match[str]) -> _Token:
 
 
 class _Parser:
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.tokens = _tokens(source)
-        self.next = 0
-        self.depth = 0
+    def __init__(self, source: str, tokens: list[_Token]) -> None:
+        self.source, self.tokens = source, tokens
+        self.next = self.depth = 0
         operators = [token for token in self.tokens if token.kind in _POWER]
         if len(operators) > MAX_OPERATORS:
             message = f"a prediction has at most {MAX_OPERATORS} operators, this one has {len(operators)}"
@@ -217,21 +211,21 @@ class _Parser:
                 raise self.error(f"{kind} compares numbers, but this is true or false", wrong)
             if self.peek().kind in _COMPARISONS:
                 raise self.error("comparisons cannot be chained: join two of them with &", self.peek())
-            return tree.Relation(kind, left, right, start=left.start, end=right.end)
-        self.number(left, f"{kind} takes numbers")
-        self.number(right, f"{kind} takes numbers")
-        return tree.Arithmetic(kind, left, right, start=left.start, end=right.end)
+            return tree.Relation(kind, (left, right), start=left.start, end=right.end)
+        self.require_number(left, f"{kind} takes numbers")
+        self.require_number(right, f"{kind} takes numbers")
+        return tree.Arithmetic(kind, (left, right), start=left.start, end=right.end)
 
     def logic(self, left: Node, operator: _Token, right: Node) -> Node:
         kind = operator.kind
-        self.truth(left, f"{kind} joins comparisons")
-        self.truth(right, f"{kind} joins comparisons")
+        self.require_truth(left, f"{kind} joins comparisons")
+        self.require_truth(right, f"{kind} joins comparisons")
         following = self.peek()
         if following.kind in ("&", "|") and following.kind != kind:
             raise self.error("& and | are mixed here: add brackets", following)
         parts: tuple[Node, ...] = ()
         for side in (left, right):
-            parts += side.parts if isinstance(side, tree.Logic) and side.operator == kind else (side,)
+            parts += side.operands if isinstance(side, tree.Logic) and side.operator == kind else (side,)
         return tree.Logic(kind, parts, start=left.start, end=right.end)
 
     def prefix(self) -> Node:
@@ -248,14 +242,16 @@ class _Parser:
             return token.value
         if token.kind in ("-", "+"):
             inner = self.expression(_SIGN)
-            self.number(inner, f"{token.kind} takes a number")
-            return tree.Signed(token.kind, inner, start=token.start, end=inner.end)
+            self.require_number(inner, f"{token.kind} takes a number")
+            return tree.Signed(token.kind, (inner,), start=token.start, end=inner.end)
         if token.kind in ("~", "not"):
             inner = self.expression(_SIGN if token.kind == "~" else _NOT)
-            self.truth(inner, f"{token.kind} negates a comparison (in brackets)")
-            return tree.Not(inner, start=token.start, end=inner.end)
+            self.require_truth(inner, f"{token.kind} negates a comparison (in brackets)")
+            return tree.Not("~", (inner,), start=token.start, end=inner.end)
         if token.kind in _CLOSES:
-            return self.closed(token, lambda: self.expression(0))
+            node = self.expression(0)
+            self.close(token)
+            return node
         if token.kind == "word":
             return self.call(token)
         before = self.tokens[self.next - 2] if self.next > 1 else None
@@ -266,17 +262,15 @@ class _Parser:
             raise self.error(f"something is missing before this {token.kind}", token)
         raise self.error("a region, a number or a bracket is missing before this", token)
 
-    def closed(self, opening: _Token, read: Callable[[], Node]) -> Node:
-        node = read()
+    def close(self, opening: _Token) -> None:
         closing = self.peek()
         if closing.kind == "end":
             raise self.error(f"this {opening.kind} is never closed", opening)
-        if closing.kind in (")", "]"):
-            if closing.kind != _CLOSES[opening.kind]:
-                raise self.error(f"a {opening.kind} is closed by {_CLOSES[opening.kind]}, not by this", closing)
-            self.take()
-            return node
-        raise self.error("an operator is missing before this", closing)
+        if closing.kind not in (")", "]"):
+            raise self.error("an operator is missing before this", closing)
+        if closing.kind != _CLOSES[opening.kind]:
+            raise self.error(f"a {opening.kind} is closed by {_CLOSES[opening.kind]}, not by this", closing)
+        self.take()
 
     def call(self, name: _Token) -> Node:
         word = str(name.value)
@@ -288,33 +282,26 @@ class _Parser:
                 message = f"{word} is a function: write {word}(…)"
             raise self.error(message, name)
         self.take()
-        arguments: list[Node] = []
-
-        def read() -> Node:
+        arguments = [self.expression(0)]
+        while self.peek().kind == ",":
+            self.take()
             arguments.append(self.expression(0))
-            while self.peek().kind == ",":
-                self.take()
-                arguments.append(self.expression(0))
-            return arguments[-1]
-
-        self.closed(opening, read)
-        end = self.tokens[self.next - 1].end
-        fewest, most = FUNCTIONS[word]
+        self.close(opening)
+        end, most = self.tokens[self.next - 1].end, FUNCTIONS[word]
         for argument in arguments:
-            self.number(argument, f"{word} takes numbers")
+            self.require_number(argument, f"{word} takes numbers")
         if most is not None and len(arguments) > most:
-            expected = f"{fewest}" if fewest == most else f"{fewest} or {most}"
-            message = f"{word} takes {expected} value{'s' if most > 1 else ''}, not {len(arguments)}"
-            raise FormulaError(message, self.source, name.start, end)
+            expected = "1 value" if most == 1 else f"1 or {most} values"
+            raise FormulaError(f"{word} takes {expected}, not {len(arguments)}", self.source, name.start, end)
         for digits in arguments[1:] if word == "round" else ():
             if not (isinstance(digits, tree.Number) and digits.value.is_integer() and digits.value <= 15):
                 raise self.error("the second value of round is a number of decimal places, 0 to 15", digits)
         return tree.Call(word, tuple(arguments), start=name.start, end=end)
 
-    def number(self, node: Node, why: str) -> None:
+    def require_number(self, node: Node, why: str) -> None:
         if is_truth(node):
             raise self.error(f"{why}, but this is true or false", node)
 
-    def truth(self, node: Node, why: str) -> None:
+    def require_truth(self, node: Node, why: str) -> None:
         if not is_truth(node):
             raise self.error(f"{why}, but this is a number", node)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import NoReturn, TypeAlias
+from types import UnionType
+from typing import NoReturn, TypeAlias, TypeGuard
 
 from wug.errors import FormulaError
 
@@ -42,53 +43,35 @@ class Atom(FormulaNode):
 
 
 @dataclass(frozen=True, slots=True)
-class Signed(FormulaNode):
-    """Unary `-` or `+`."""
-
-    sign: str
-    operand: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Joined(FormulaNode):
-    """Two operands and an operator."""
+class Operation(FormulaNode):
+    """An operator or a function, and what it is applied to."""
 
     operator: str
-    left: Node
-    right: Node
+    operands: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic(Joined):
+class Signed(Operation):
+    """A number after `-` or `+`."""
+
+
+class Arithmetic(Operation):
     """Two numbers joined by `+ - * /`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call(FormulaNode):
+class Call(Operation):
     """A function of numbers."""
 
-    function: str
-    arguments: tuple[Node, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Relation(Joined):
+class Relation(Operation):
     """Two numbers compared; with `= == !=` also two truth values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Logic(FormulaNode):
-    """Truth values joined by `&` or by `|`; no part has the same operator."""
-
-    operator: str
-    parts: tuple[Node, ...]
+class Logic(Operation):
+    """Truth values joined by `&` or by `|`; no operand has the same operator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Not(FormulaNode):
+class Not(Operation):
     """A negated truth value."""
-
-    operand: Node
 
 
 Node: TypeAlias = Number | Atom | Signed | Arithmetic | Call | Relation | Logic | Not
@@ -99,19 +82,14 @@ def is_truth(node: Node) -> bool:
     return isinstance(node, Relation | Logic | Not)
 
 
+def compares_numbers(node: Node) -> TypeGuard[Relation]:
+    """Whether the node is a comparison of two numbers."""
+    return isinstance(node, Relation) and not is_truth(node.operands[0])
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """The children of a node, from left to right."""
-    match node:
-        case Number() | Atom():
-            return ()
-        case Signed() | Not():
-            return (node.operand,)
-        case Arithmetic() | Relation():
-            return (node.left, node.right)
-        case Call():
-            return node.arguments
-        case Logic():
-            return node.parts
+    return node.operands if isinstance(node, Operation) else ()
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -123,49 +101,45 @@ def walk(node: Node) -> Iterator[Node]:
 
 def with_atoms(node: Node, change: Callable[[Atom], Atom]) -> Node:
     """The same tree with every atom changed."""
-    match node:
-        case Number():
-            return node
-        case Atom():
-            return change(node)
-        case Signed() | Not():
-            return replace(node, operand=with_atoms(node.operand, change))
-        case Arithmetic() | Relation():
-            return replace(node, left=with_atoms(node.left, change), right=with_atoms(node.right, change))
-        case Call():
-            return replace(node, arguments=tuple(with_atoms(argument, change) for argument in node.arguments))
-        case Logic():
-            return replace(node, parts=tuple(with_atoms(part, change) for part in node.parts))
+    if isinstance(node, Operation):
+        return replace(node, operands=tuple(with_atoms(operand, change) for operand in node.operands))
+    return change(node) if isinstance(node, Atom) else node
+
+
+def number_text(value: float) -> str:
+    """A number as it is written in a prediction."""
+    return repr(value).removesuffix(".0")
 
 
 def canonical(node: Node) -> str:
     """The canonical text of a node, which parses to the same node."""
     match node:
         case Number():
-            return repr(node.value).removesuffix(".0")
+            return number_text(node.value)
         case Atom():
             return f"({node.region};%{node.condition}%)"
-        case Signed():
-            return node.sign + _bracketed(node.operand, isinstance(node.operand, Arithmetic))
         case Call():
-            return f"{node.function}({', '.join(map(canonical, node.arguments))})"
-        case Arithmetic():
+            return f"{node.operator}({', '.join(map(canonical, node.operands))})"
+        case Signed():
+            return node.operator + _bracketed(node.operands[0], Arithmetic)
+        case Not():
+            inner = canonical(node.operands[0])
+            return f"~{inner}" if isinstance(node.operands[0], Not) else f"~({inner})"
+        case Arithmetic(operands=(first, second)):
             loose = ("+", "-") if node.operator in "*/" else ()
-            left = _bracketed(node.left, isinstance(node.left, Arithmetic) and node.left.operator in loose)
+            left = _bracketed(first, Arithmetic, loose)
             # The right side keeps its brackets: floating-point sums depend on their order.
-            keeps = isinstance(node.right, Arithmetic) and (bool(loose) or node.right.operator in "+-")
-            right = _bracketed(node.right, keeps)
-            return f"{left} {node.operator} {right}"
-        case Relation():
-            left, right = (_bracketed(s, isinstance(s, Relation | Logic)) for s in (node.left, node.right))
+            right = _bracketed(second, Arithmetic, "+-*/" if loose else "+-")
             return f"{left} {node.operator} {right}"
         case Logic():
-            return f" {node.operator} ".join(_bracketed(part, isinstance(part, Logic)) for part in node.parts)
-        case Not():
-            return "~" + _bracketed(node.operand, not isinstance(node.operand, Not))
+            return f" {node.operator} ".join(_bracketed(part, Logic) for part in node.operands)
+        case _:
+            return f" {node.operator} ".join(_bracketed(side, Relation | Logic) for side in node.operands)
 
 
-def _bracketed(node: Node, needed: bool) -> str:
+def _bracketed(node: Node, loose: type[Operation] | UnionType, operators: Container[str] | None = None) -> str:
+    """The canonical text of an operand, in brackets if it is of a kind that binds less tightly."""
+    needed = isinstance(node, loose) and (operators is None or node.operator in operators)
     return f"({canonical(node)})" if needed else canonical(node)
 
 
@@ -175,47 +149,40 @@ Surprisal: TypeAlias = Callable[[int | str, str], float]
 
 def value_of(node: Node, value: Surprisal, source: str) -> float:
     """The value of a node; a truth value is a bool, which the parser keeps out of arithmetic."""
+    if isinstance(node, Number):
+        return node.value
+    if isinstance(node, Atom):
+        return value(node.region, node.condition)
+    operands = [value_of(operand, value, source) for operand in node.operands]
     match node:
-        case Number():
-            return node.value
-        case Atom():
-            return value(node.region, node.condition)
         case Signed():
-            inner = value_of(node.operand, value, source)
-            return -inner if node.sign == "-" else inner
+            return -operands[0] if node.operator == "-" else operands[0]
         case Not():
-            return not value_of(node.operand, value, source)
+            return not operands[0]
         case Logic():
-            parts = [bool(value_of(part, value, source)) for part in node.parts]
-            return all(parts) if node.operator == "&" else any(parts)
+            return all(operands) if node.operator == "&" else any(operands)
         case Relation():
-            left, right = value_of(node.left, value, source), value_of(node.right, value, source)
-            return compare(node.operator, left, right)
-        case Arithmetic():
-            return _finite(node, [value_of(node.left, value, source), value_of(node.right, value, source)], source)
-        case Call():
-            return _finite(node, [value_of(argument, value, source) for argument in node.arguments], source)
+            return COMPARISONS[node.operator](*operands)
+        case _:
+            return _finite(node, operands, source)
 
 
 def margin_of(node: Node, value: Surprisal, source: str) -> float:
     """Distance of the values from the opposite result: at least 0 if it holds, at most 0 if it fails."""
+    if compares_numbers(node):
+        left, right = (value_of(side, value, source) for side in node.operands)
+        apart = 0.0 if left == right else left - right  # equal infinities have no difference
+        return _distance(node.operator, apart, right)
+    margins = [margin_of(operand, value, source) for operand in children(node)]
     match node:
         case Logic():
-            parts = [margin_of(part, value, source) for part in node.parts]
-            return min(parts) if node.operator == "&" else max(parts)
+            return min(margins) if node.operator == "&" else max(margins)
         case Not():
-            return -margin_of(node.operand, value, source)
-        case Relation() if is_truth(node.left):
-            # The margin of an equivalence is the smaller one.
-            left, right = margin_of(node.left, value, source), margin_of(node.right, value, source)
-            agree = min(abs(left), abs(right))
-            return agree if value_of(node, value, source) else -agree
-        case Relation():
-            left, right = value_of(node.left, value, source), value_of(node.right, value, source)
-            apart = 0.0 if left == right else left - right  # equal infinities have no difference
-            return _distance(node.operator, apart, right)
+            return -margins[0]
         case _:
-            raise AssertionError("a number has no margin")
+            # The margin of an equivalence is the smaller one.
+            agree = min(map(abs, margins))
+            return agree if value_of(node, value, source) else -agree
 
 
 def lacking(node: Node, empty: Callable[[int | str, str], bool]) -> Iterator[Atom]:
@@ -223,8 +190,9 @@ def lacking(node: Node, empty: Callable[[int | str, str], bool]) -> Iterator[Ato
 
     A comparison of numbers counts as the difference of its sides.
     """
-    if isinstance(node, Relation) and not is_truth(node.left):
-        terms = [*_terms(node.left, 1), *_terms(node.right, -1)]
+    if compares_numbers(node):
+        left, right = node.operands
+        terms = [*_terms(left, 1), *_terms(right, -1)]
     else:
         terms = [] if is_truth(node) else list(_terms(node, 1))
     sums: dict[tuple[int, str], list[Atom]] = {}
@@ -241,22 +209,13 @@ def lacking(node: Node, empty: Callable[[int | str, str], bool]) -> Iterator[Ato
 
 def _terms(node: Node, sign: int) -> Iterator[tuple[int, Node]]:
     """The terms of a sum with their signs."""
-    match node:
-        case Arithmetic() if node.operator in "+-":
-            yield from _terms(node.left, sign)
-            yield from _terms(node.right, sign if node.operator == "+" else -sign)
-        case Call() if node.function == "sum":
-            for argument in node.arguments:
-                yield from _terms(argument, sign)
-        case Signed():
-            yield from _terms(node.operand, -sign if node.sign == "-" else sign)
-        case _:
-            yield sign, node
-
-
-def compare(sign: str, left: float, right: float) -> bool:
-    """Whether a comparison of two numbers holds."""
-    return _COMPARISONS[sign](left, right)
+    if not isinstance(node, Operation) or node.operator not in ("+", "-", "sum"):
+        yield sign, node
+        return
+    *first, last = node.operands
+    for operand in first:
+        yield from _terms(operand, sign)
+    yield from _terms(last, -sign if node.operator == "-" else sign)
 
 
 def close(left: float, right: float) -> bool:
@@ -266,17 +225,16 @@ def close(left: float, right: float) -> bool:
 
 def _finite(node: Arithmetic | Call, values: list[float], source: str) -> float:
     """The result of an operation, or FormulaError if it is undefined."""
-    name = node.operator if isinstance(node, Arithmetic) else node.function
     try:
-        result = _OPERATIONS[name](*values)
+        result = _OPERATIONS[node.operator](*values)
     except ZeroDivisionError:
         _undefined("division by zero", node, source)
     except OverflowError:
         _undefined("the result is too large", node, source)
     except ValueError:
-        _undefined(f"{name} of {values[0]:g} is undefined", node, source)
+        _undefined(f"{node.operator} of {values[0]:g} is undefined", node, source)
     if math.isnan(result):
-        _undefined(f"{name} of infinite values is undefined", node, source)
+        _undefined(f"{node.operator} of infinite values is undefined", node, source)
     if math.isinf(result) and all(map(math.isfinite, values)):
         _undefined("the result is too large", node, source)
     return result
@@ -287,9 +245,7 @@ def _undefined(message: str, node: Node, source: str) -> NoReturn:
 
 
 def _round(number: float, digits: float = 0) -> float:
-    if math.isinf(number):
-        return number
-    return float(round(number, int(digits)))
+    return number if math.isinf(number) else float(round(number, int(digits)))
 
 
 _OPERATIONS: dict[str, Callable[..., float]] = {
@@ -308,8 +264,7 @@ _OPERATIONS: dict[str, Callable[..., float]] = {
     "round": _round,
 }
 
-
-_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
