@@ -259,9 +259,9 @@ def test_a_chart_with_control_characters_is_drawn() -> None:
 
 def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(site: Site, client: TestClient) -> None:
     drafts = DraftStore(site.store.path.parent / "drafts")
-    made = drafts.create({**DESIGNS["2x2"](), "meta": {"name": HALF}}, 1, HALF)
+    made = drafts.create({**DESIGNS["2x2"], "meta": {"name": HALF}}, 1, HALF)
     named = os.fsencode(site.folders[0]) + b"/n\xff.json"
-    Path(os.fsdecode(named)).write_text(json.dumps(DESIGNS["2x2"]()))
+    Path(os.fsdecode(named)).write_text(json.dumps(DESIGNS["2x2"]))
     start = client.get("/editor")
     assert start.status_code == 200
     assert "half �" in start.text
@@ -275,7 +275,7 @@ def test_the_editor_begins_with_drafts_and_files_that_hold_halves_of_characters(
 
 
 def test_a_file_with_halves_of_characters_is_opened_with_marks_in_their_place(site: Site, client: TestClient) -> None:
-    document = {**DESIGNS["2x2"](), "meta": {"name": HALF}}
+    document = {**DESIGNS["2x2"], "meta": {"name": HALF}}
     (site.folders[0] / "a.json").write_text(json.dumps(document))
     shown = {"x-wug-token": site.csrf_token}
     made = client.post("/editor/new.json", json={"from": "file:a.json"}, headers=shown).json()["address"]

@@ -16,7 +16,7 @@ import secrets
 import stat
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
@@ -51,7 +51,7 @@ class SuiteEditor(Protocol):
     """Metrics of a suite, by name."""
     FIELDS: Sequence[tuple[str, str, str]]
     """Fields of `meta` that the editor shows: key, label, hint."""
-    DESIGNS: Mapping[str, Callable[[], Document]]
+    DESIGNS: Mapping[str, Document]
     """Suites to begin with, by name."""
 
     def is_document(self, document: object) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -113,24 +112,28 @@ def to_text(document: Mapping[str, Any], suffix: str) -> str:
     return to_csv(suite, "\t" if suffix == ".tsv" else ",", head)
 
 
-def _blank() -> Document:
-    rows = {"condition_1": ["", "", ""], "condition_2": ["", "", ""]}
-    return one_item_document("", "sum", {number: f"region_{number}" for number in (1, 2, 3)}, rows, [])
-
-
-def _two_by_two() -> Document:
-    """Two factors, with an example: number agreement across a noun of the other number."""
-    rows = {
-        "match_sing": ["The boy", "near the dogs", "swims", "today ."],
-        "mismatch_sing": ["The boy", "near the dogs", "swim", "today ."],
-        "match_plural": ["The boys", "near the dog", "swim", "today ."],
-        "mismatch_plural": ["The boys", "near the dog", "swims", "today ."],
-    }
-    predictions = ["(3;%match_sing%) < (3;%mismatch_sing%)", "(3;%match_plural%) < (3;%mismatch_plural%)"]
-    return one_item_document("", "sum", {1: "subject", 2: "modifier", 3: "verb", 4: "rest"}, rows, predictions)
-
-
-DESIGNS = {"blank": _blank, "2x2": _two_by_two}
+DESIGNS = {
+    "blank": one_item_document(
+        "",
+        "sum",
+        {number: f"region_{number}" for number in (1, 2, 3)},
+        {"condition_1": ["", "", ""], "condition_2": ["", "", ""]},
+        [],
+    ),
+    # Two factors, with an example: number agreement across a noun of the other number.
+    "2x2": one_item_document(
+        "",
+        "sum",
+        {1: "subject", 2: "modifier", 3: "verb", 4: "rest"},
+        {
+            "match_sing": ["The boy", "near the dogs", "swims", "today ."],
+            "mismatch_sing": ["The boy", "near the dogs", "swim", "today ."],
+            "match_plural": ["The boys", "near the dog", "swim", "today ."],
+            "mismatch_plural": ["The boys", "near the dog", "swims", "today ."],
+        },
+        ["(3;%match_sing%) < (3;%mismatch_sing%)", "(3;%match_plural%) < (3;%mismatch_plural%)"],
+    ),
+}
 
 
 def _first_errors(path: Path) -> InputError:
@@ -183,50 +186,71 @@ def _grid_item(item: Document, numbers: Sequence[int], notes: Notes) -> Document
 
 MAX_PLACES = 50
 """Places listed per problem; the rest are counted."""
-
-_ENTRY = re.compile(r"items, entry (\d+)")
-_WITHIN_ITEM = re.compile(r"(?:, condition (?P<condition>.*?))?(?:, region (?P<region>\d+))?\Z", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class CellLocation:
-    """A cell of the grid, counted from 0; None if a problem concerns all of them."""
-
-    item: int | None = None
-    row: int | None = None
-    """Index of the condition in the item."""
-    region: int | None = None
-    prediction: int | None = None
-    field: str | None = None
+_PLACE = re.compile(
+    r"""items?\ (?P<item>.*?)(,\ condition\ (?P<condition>.*?))?(,\ region\ (?P<region>\d+))?
+    | items,\ entry\ (?P<entry>\d+).*
+    | prediction\ (?P<prediction>\d+)
+    | region_meta,\ (?P<column>\d+)
+    | meta(,\ (?P<field>.*))?""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def check(document: Mapping[str, Any], formulas: Sequence[str]) -> dict[str, Any]:
-    """Check a suite: `predictions`, one entry per formula, and `problems`, as JSON data."""
+    """Check a suite: `predictions`, one entry per formula, and `problems`, as JSON data.
+
+    A problem has its places: the indices of item, row (the condition in the item), region and prediction, and the
+    field of meta; None if it concerns all of them.
+    """
     regions, conditions = _names(document)
     problems = ProblemList()
     inspect_document(document, choices({}), problems)
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in [*problems.errors, *problems.warnings]:
+        groups.setdefault((problem.level, problem.message), []).append(problem)
+    items = {str(item.get("item_number")): index for index, item in reversed([*enumerate(document["items"])])}
     return {
         "predictions": [_prediction(text, regions, conditions) for text in formulas],
-        "problems": _grouped([*problems.errors, *problems.warnings], document),
+        "problems": [
+            {
+                "level": level,
+                "message": message.split("\n")[0],
+                "count": len(alike),
+                "places": [
+                    {"place": problem.place, **_cell(problem, document["items"], items)}
+                    for problem in alike[:MAX_PLACES]
+                ],
+            }
+            for (level, message), alike in groups.items()
+        ],
     }
 
 
-def locate(problem: Problem, items: Sequence[Mapping[str, Any]]) -> CellLocation:
-    """The cell that a problem concerns."""
-    where = problem.place
-    if not where and (first := re.search(r"; first (item .*)", problem.message, re.DOTALL)):
-        where = first[1]
-    if prediction := re.match(r"prediction (\d+)\Z", where):
-        return CellLocation(prediction=int(prediction[1]) - 1)
-    if where.startswith("meta, "):
-        return CellLocation(field=where.removeprefix("meta, "))
-    if region := re.match(r"region_meta, (\d+)\Z", where):
-        return CellLocation(region=int(region[1]) - 1)
-    if entry := _ENTRY.match(where):
-        return CellLocation(item=int(entry[1]) - 1)
-    if where.startswith(("item ", "items ")):
-        return _locate_in_items(where.partition(" ")[2], problem.message, items)
-    return CellLocation(field="name") if where == "meta" else CellLocation()
+def _cell(problem: Problem, items: Sequence[Mapping[str, Any]], numbers: Mapping[str, int]) -> dict[str, Any]:
+    """The cell that a problem concerns; `numbers` are the indices of items by their numbers."""
+    first = re.search(r"; first (item .*)", problem.message, re.DOTALL)
+    match = _PLACE.fullmatch(problem.place or (first[1] if first else ""))
+    found = match.groupdict() if match else {}
+    item = row = None
+    name = found.get("item") or ""
+    if (number := name if name in numbers else name.partition(",")[0]) in numbers:  # perhaps one of several
+        item = numbers[number]
+        names = [condition["condition_name"].strip() for condition in items[item]["conditions"]]
+        row = names.index(found["condition"]) if found["condition"] in names else None
+        if not found["region"] and (empty := re.match(r"region (\d+) is ", problem.message)):
+            found["region"] = empty[1]
+    region, entry, prediction = (
+        int(text) - 1 if text else None
+        for text in (found.get("region") or found.get("column"), found.get("entry"), found.get("prediction"))
+    )
+    field = found.get("field") or ("name" if problem.place == "meta" else None)
+    return {
+        "item": entry if item is None else item,
+        "row": row,
+        "region": region,
+        "prediction": prediction,
+        "field": field,
+    }
 
 
 def _prediction(text: str, regions: Mapping[int, str], conditions: Sequence[str]) -> dict[str, Any]:
@@ -251,43 +275,3 @@ def _names(document: Mapping[str, Any]) -> tuple[dict[int, str], list[str]]:
         return regions, list(dict.fromkeys(name.strip() for name in names))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError("the request does not contain a suite") from None
-
-
-def _grouped(problems: Sequence[Problem], document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    groups: dict[tuple[str, str], list[Problem]] = {}
-    for problem in problems:
-        groups.setdefault((problem.level, problem.message), []).append(problem)
-    return [
-        {
-            "level": level,
-            "message": message.split("\n")[0],
-            "count": len(alike),
-            "places": [
-                {"place": problem.place, **asdict(locate(problem, document["items"]))} for problem in alike[:MAX_PLACES]
-            ],
-        }
-        for (level, message), alike in groups.items()
-    ]
-
-
-def _locate_in_items(where: str, message: str, items: Sequence[Mapping[str, Any]]) -> CellLocation:
-    """Parse `12, condition a, region 3`; names of items and conditions may contain commas."""
-    for index, item in enumerate(items):
-        number = str(item.get("item_number"))
-        if not where.startswith(number):
-            continue
-        rest = where[len(number) :]
-        if listed := re.match(r"(?:, (?!condition )[^,]*)+", rest):  # items 1, 2, …, condition a
-            rest = rest[listed.end() :] if rest[listed.end() :].startswith(", condition ") or not rest else rest
-        if rest and not rest.startswith(", "):
-            continue
-        match = _WITHIN_ITEM.match(rest)
-        row, region = None, None
-        if match is not None:
-            names = [condition["condition_name"].strip() for condition in item["conditions"]]
-            row = names.index(match["condition"]) if match["condition"] in names else None
-            region = None if match["region"] is None else int(match["region"]) - 1
-        if region is None and (region_match := re.match(r"region (\d+) is ", message)):
-            region = int(region_match[1]) - 1
-        return CellLocation(item=index, row=row, region=region)
-    return CellLocation()

@@ -146,7 +146,7 @@ def _with_gold(
     predictions = suite.predictions or tuple(gold.predictions)
     if not problems.errors:
         compared = ([name for _, name in prediction.formula.atoms()] for prediction in predictions)
-        conditions_needed(dict(enumerate(compared)), suite.items, problems)
+        conditions_needed(compared, suite.items, problems)
     refuse_errors(problems, path)
     different = [
         f"item {number}, condition {condition.name}"

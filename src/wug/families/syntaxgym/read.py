@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +62,10 @@ def inspect_document(
         problems.error("items", "the list is empty")
     conditions = _condition_names(document.get("items"))
     # Without regions and conditions, names in predictions cannot be checked.
-    predictions = _predictions(document.get("predictions", []), regions or {}, conditions if regions else {}, problems)
+    listed = document.get("predictions", [])
+    predictions, named = _predictions(listed, regions or {}, conditions if regions else {}, problems)
     if sound:
-        conditions_needed(_conditions_compared(document.get("predictions"), conditions), items, problems)
+        conditions_needed(([name for name in names if name in conditions] for names in named), items, problems)
     chosen = choices.region_metrics or _metrics(head, problems)
     if problems.errors or regions is None:
         return None
@@ -106,7 +106,7 @@ def _head(meta: object, problems: ProblemList) -> dict[str, Any]:
         problems.error("meta", "'name' is missing")
     elif isinstance(meta["name"], str) and not meta["name"].strip():
         problems.error("meta, name", "is empty: give the suite a name")
-    elif not isinstance(meta["name"], str) or not _encodable(meta["name"]):
+    elif not _is_name(meta["name"]):
         problems.error("meta, name", f"must be text, not {describe(meta['name'])}")
     for key in ("author", "description", "reference"):
         if not isinstance(meta.get(key), str | None):
@@ -168,13 +168,9 @@ def _items(listed: object, regions: Mapping[int, str] | None, problems: ProblemL
 
 def _item(raw: object, entry: str, regions: Mapping[int, str] | None, problems: ProblemList) -> SuiteItem:
     fields = _object(raw, entry, "item_number and conditions")
-    number: Any = fields.get("item_number")
-    numbered = isinstance(number, int) and not isinstance(number, bool)
-    if not numbered and not (isinstance(number, str) and number.strip() and _encodable(number)):
-        raise _field_error(fields, "item_number", "a whole number", entry)
-    place, conditions = f"item {number}", fields.get("conditions")
-    if not isinstance(conditions, list) or not conditions:
-        raise _field_error(fields, "conditions", "a nonempty list", place)
+    number = _field(fields, "item_number", lambda it: _is_whole(it) or _is_name(it), "a whole number", entry)
+    place = f"item {number}"
+    conditions = _field(fields, "conditions", lambda it: isinstance(it, list) and it, "a nonempty list", place)
     by_name: dict[str, Condition] = {}
     for position, raw_condition in enumerate(conditions, start=1):
         with problems:
@@ -190,37 +186,32 @@ def _condition(
 ) -> Condition:
     entry = f"{item}, entry {position} of conditions"
     fields = _object(raw, entry, "condition_name and regions")
-    name = fields.get("condition_name")
-    if not isinstance(name, str) or not name.strip() or not _encodable(name):
-        raise _field_error(fields, "condition_name", "text", entry)
-    place = f"{item}, condition {name.strip()}"
+    name = _field(fields, "condition_name", _is_name, "text", entry).strip()
+    place = f"{item}, condition {name}"
     if "%" in name or ";" in name:
         problems.error(place, "a condition's name cannot contain % or ;, since predictions could not refer to it")
-    listed = fields.get("regions")
-    if not isinstance(listed, list):
-        raise _field_error(fields, "regions", "a list", place)
-    regions_read: list[Region] = []
+    listed = _field(fields, "regions", lambda it: isinstance(it, list), "a list", place)
+    regions: list[Region] = []
     for index, raw_region in enumerate(listed, start=1):
         with problems:
-            regions_read.append(_region(raw_region, place, index))
-    if len(regions_read) == len(listed) and names is not None:
-        _numbering(regions_read, names, place, problems)
-    ordered = tuple(sorted(regions_read, key=lambda region: region.number))
-    if ordered and not any(region.text for region in ordered) and len(regions_read) == len(listed):
-        problems.error(place, "the sentence has no text")
-    return Condition(name.strip(), ordered, _unknown_fields(fields, "condition_name", "regions"))
+            regions.append(_region(raw_region, place, index))
+    if len(regions) == len(listed):
+        if names is not None:
+            _numbering(regions, names, place, problems)
+        if regions and not any(region.text for region in regions):
+            problems.error(place, "the sentence has no text")
+    ordered = tuple(sorted(regions, key=lambda region: region.number))
+    return Condition(name, ordered, _unknown_fields(fields, "condition_name", "regions"))
 
 
 def _region(raw: object, place: str, position: int) -> Region:
     entry = f"{place}, entry {position} of regions"
     fields = _object(raw, entry, "region_number and content")
-    number, content = fields.get("region_number"), fields.get("content")
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise _field_error(fields, "region_number", "a whole number", entry)
-    if not isinstance(content, str):
-        raise _field_error(fields, "content", 'text ("" for none)', f"{place}, region {number}")
+    number = _field(fields, "region_number", _is_whole, "a whole number", entry)
+    place = f"{place}, region {number}"
+    content = _field(fields, "content", lambda it: isinstance(it, str), 'text ("" for none)', place)
     if not _encodable(content):
-        raise InputError("content has a NUL or a lone surrogate, which is not text", place=f"{place}, region {number}")
+        raise InputError("content has a NUL or a lone surrogate, which is not text", place=place)
     return Region(number, content, _unknown_fields(fields, "region_number", "content") if len(fields) > 2 else {})
 
 
@@ -252,23 +243,27 @@ def _condition_names(items: object) -> dict[str, None]:
 
 def _predictions(
     listed: object, regions: Mapping[int, str], conditions: Collection[str], problems: ProblemList
-) -> list[Prediction]:
+) -> tuple[list[Prediction], list[list[str]]]:
+    """The predictions without errors, and the conditions that each one names."""
     predictions: list[Prediction] = []
+    named: list[list[str]] = []
     with problems:
         for index, raw in enumerate(_list(listed, "predictions"), start=1):
+            named.append([])
             try:
                 text = source(raw)
-                errors = formula.errors(text, regions, conditions)
             except InputError as error:
                 problems.error(f"prediction {index}", error.message)
                 continue
+            named[-1] = formula.conditions(text)
+            errors = formula.errors(text, regions, conditions)
             for formula_error in errors:
                 problems.formula_error = formula_error
                 problems.error(f"prediction {index}", str(formula_error))
             if not errors:
                 parsed = formula.parse(text)
                 predictions.append(Prediction(raw, parsed.resolve(regions, conditions) if conditions else parsed))
-    return predictions
+    return predictions, named
 
 
 def source(raw: object) -> str:
@@ -277,42 +272,25 @@ def source(raw: object) -> str:
         return raw
     if not isinstance(raw, dict):
         raise InputError(f"must be a formula, not {describe(raw)}")
-    if "relation" in raw:
-        return _legacy(raw)
-    if raw.get("type", "formula") != "formula":
-        raise InputError(f"type must be 'formula', not {describe(raw['type'])}")
-    if not isinstance(raw.get("formula"), str):
-        raise _field_error(raw, "formula", "text")
-    return str(raw["formula"])
-
-
-def _legacy(raw: Mapping[str, Any]) -> str:
+    if "relation" not in raw:
+        if raw.get("type", "formula") != "formula":
+            raise InputError(f"type must be 'formula', not {describe(raw['type'])}")
+        return str(_field(raw, "formula", lambda it: isinstance(it, str), "text"))
     relation = raw["relation"]
     if not isinstance(relation, str) or relation not in _RELATIONS:
         raise InputError(f"unknown relation {relation!r}.{suggestion(str(relation), _RELATIONS)}")
-    for key in ("l_operand", "r_operand"):
-        if not isinstance(raw.get(key), str):
-            raise _field_error(raw, key, "a condition's name")
-    region = raw.get("region_number")
-    if region != "*" and (not isinstance(region, int) or isinstance(region, bool)):
-        raise _field_error(raw, "region_number", "a whole number")
-    return f"({region};%{raw['l_operand']}%) {_RELATIONS[relation]} ({region};%{raw['r_operand']}%)"
+    left, right = (
+        _field(raw, key, lambda it: isinstance(it, str), "a condition's name") for key in ("l_operand", "r_operand")
+    )
+    region = _field(raw, "region_number", lambda it: it == "*" or _is_whole(it), "a whole number")
+    return f"({region};%{left}%) {_RELATIONS[relation]} ({region};%{right}%)"
 
 
-def _conditions_compared(listed: object, known: Collection[str]) -> dict[int, list[str]]:
-    """The conditions that each prediction names, by its number, even if it cannot be read."""
-    compared: dict[int, list[str]] = {}
-    for index, raw in enumerate(listed if isinstance(listed, list) else ()):
-        with suppress(InputError):
-            compared[index] = [name for name in formula.conditions(source(raw)) if name in known]
-    return compared
-
-
-def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[SuiteItem], problems: ProblemList) -> None:
+def conditions_needed(compared: Iterable[Iterable[str]], items: Sequence[SuiteItem], problems: ProblemList) -> None:
     """Add an error for each condition that a prediction needs and an item lacks, or has misspelt."""
     counts = Counter(condition.name for item in items for condition in item.conditions)
     misspelt: set[tuple[int | str, str]] = set()
-    for index, needed in compared.items():
+    for index, needed in enumerate(compared, start=1):
         for item in items:
             have = {condition.name for condition in item.conditions}
             for name in needed:
@@ -321,10 +299,10 @@ def conditions_needed(compared: Mapping[int, Sequence[str]], items: Sequence[Sui
                 # A name that most items have is not a misspelling.
                 if near := nearest(name, [other for other in have if counts[other] <= len(items) / 2]):
                     misspelt.add((item.number, name))
-                    message = f"unknown condition {near!r}. Did you mean {name!r}, which prediction {index + 1} needs?"
+                    message = f"unknown condition {near!r}. Did you mean {name!r}, which prediction {index} needs?"
                     problems.error(f"item {item.number}, condition {near}", message)
                 else:
-                    message = f"condition {name!r} is missing, which prediction {index + 1} needs"
+                    message = f"condition {name!r} is missing, which prediction {index} needs"
                     problems.error(f"item {item.number}", message)
 
 
@@ -340,12 +318,24 @@ def _list(raw: object, place: str) -> list[Any]:
     return raw
 
 
-def _field_error(fields: Mapping[str, Any], key: str, expected: str, place: str | None = None) -> InputError:
-    """The error about a field that is missing or of the wrong type."""
+def _field(
+    fields: Mapping[str, Any], key: str, is_valid: Callable[[Any], object], expected: str, place: str | None = None
+) -> Any:
+    """A field of an object, or an InputError if it is missing or of the wrong type."""
     value = fields.get(key)
+    if is_valid(value):
+        return value
     actual = "NaN" if isinstance(value, float) and math.isnan(value) else describe(value)
     message = f"{key} must be {expected}, not {actual}" if key in fields else f"{key!r} is missing"
-    return InputError(message, place=place)
+    raise InputError(message, place=place)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and _encodable(value)
 
 
 def _encodable(text: str) -> bool:

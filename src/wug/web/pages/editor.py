@@ -109,7 +109,7 @@ def _create_draft(request: Request, content: JsonObject) -> JsonObject:
     designs = default_editor().DESIGNS
     if source not in designs:
         raise InputError(f"a suite cannot be created from {source!r}")
-    return _draft_address(site, designs[source](), "")
+    return _draft_address(site, designs[source], "")
 
 
 async def _upload(request: Request) -> Response:
