@@ -233,7 +233,7 @@ def _rows(rows: Any) -> None:
 
 
 def _evaluated(folder: Path) -> None:
-    from wug.families.syntaxgym.evaluated import read_evaluated
+    from wug.families.syntaxgym.commands import read_evaluated
 
     _rows(read_evaluated(folder / "done.json").rows())
 

@@ -18,7 +18,7 @@ from case_selection import WHOLE
 from reference import reference
 from wug.evaluation.models import builtin_models
 from wug.families.syntaxgym.formula import parse
-from wug.families.syntaxgym.formula.effects import is_in_bits
+from wug.families.syntaxgym.formula.tree import is_in_bits
 
 A, B, C, D = (f"(2;%{name}%)" for name in "abcd")
 

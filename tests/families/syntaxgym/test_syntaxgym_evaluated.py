@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wug.errors import InputError
-from wug.families.syntaxgym.evaluated import EvaluatedSuite, read_evaluated
+from wug.families.syntaxgym.commands import EvaluatedSuite, read_evaluated
 from wug.families.syntaxgym.write import surprisals
 from wug.outcomes import Notice, Outcome, Result, Signature
 

@@ -18,7 +18,7 @@ from reference import reference
 from wug.alignment import align
 from wug.evaluation.checking import check_file
 from wug.families import syntaxgym
-from wug.families.syntaxgym.evaluated import read_evaluated
+from wug.families.syntaxgym.commands import read_evaluated
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.write import evaluated_json, to_json

@@ -16,8 +16,8 @@ from fake_models import FakeScorer
 from wug.errors import FormulaError, InputError
 from wug.evaluation.evaluate import build_result
 from wug.families import syntaxgym
+from wug.families.syntaxgym.editor import scores
 from wug.families.syntaxgym.parts import Condition, Region, SuiteItem
-from wug.families.syntaxgym.view.editor import scores
 from wug.outcomes import Notice, Outcome, SuiteOutput
 from wug.requests import LN2, Scored, Token
 from wug.results.queries import rows_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from wug.errors import InputError
 from wug.families import syntaxgym
-from wug.families.syntaxgym.evaluated import read_evaluated
+from wug.families.syntaxgym.commands import read_evaluated
 from wug.families.syntaxgym.measures import REGION_METRICS
 from wug.families.syntaxgym.suite import SyntaxGymSuite
 from wug.families.syntaxgym.write import evaluated_json, json_text, surprisals, to_csv, to_json

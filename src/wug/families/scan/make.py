@@ -17,11 +17,14 @@ Files: TypeAlias = dict[str, list[str]]
 Parts: TypeAlias = tuple[list[str], list[str]]
 
 MAX_TRAINING_ACTIONS = 22
-JUMP_REPEATS, TURN_LEFT_REPEATS = 1_467, 2_189
-"""How often the bare command is in the published training sets: a tenth of their lines."""
+ADDED_PRIMITIVES = {"addprim-jump": ("jump", 1_467), "addprim-turn-left": ("turn left", 2_189)}
+"""The command, and how often it is in the published training sets alone: a tenth of their lines."""
+MOVES = [verb for verb in VERBS if verb != "turn"]
 FILLERS = ("look", "walk", "run")
 """The verbs that training has with `around right`, in the order in which they are added."""
 FEW_SHOT_EXAMPLES = tuple(2**power for power in range(11))
+RANDOM = ("simple", "few-shot")
+"""The splits that are drawn by the seed."""
 HELD_OUT_TEMPLATES = ("jump around right", "right", "opposite right", "around right")
 
 
@@ -39,9 +42,8 @@ class ScanPlan(NamedTuple):
 
 def make(plan: ScanPlan) -> Files:
     """The files of a split, with the published names; the same plan always gives the same files."""
-    every = list(commands())
     files: Files = {}
-    for name, (train, test) in SPLITS[plan.split](every, plan):
+    for name, (train, test) in _splits(plan, list(commands())):
         for part, chosen in (("train", train), ("test", test)):
             Random(f"{plan.seed} {part} {name}").shuffle(chosen)
             files[f"tasks_{part}_{name}.txt"] = [f"IN: {command} OUT: {answer(command)}" for command in chosen]
@@ -68,36 +70,37 @@ def differences(files: Files, folder: Path, *, random: bool) -> Iterator[str]:
                 yield f"{name}: {lines.total():,} lines only {where}, such as {next(iter(lines))!r:.100}"
 
 
-def _simple(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
-    Random(plan.seed).shuffle(every)
-    size = round(len(every) * plan.train_percent / 100)
-    yield "simple" if plan.train_percent == 80 else f"simple_p{plan.train_percent}", (every[:size], every[size:])
+def _splits(plan: ScanPlan, every: list[str]) -> Iterator[tuple[str, Parts]]:
+    """The splits of a plan by name."""
+    match plan.split:
+        case "simple":
+            Random(plan.seed).shuffle(every)
+            size = round(len(every) * plan.train_percent / 100)
+            suffix = "" if plan.train_percent == 80 else f"_p{plan.train_percent}"
+            yield f"simple{suffix}", (every[:size], every[size:])
+        case "length":
+            yield "length", _split(every, lambda command: len(parse(command).actions) > MAX_TRAINING_ACTIONS)
+        case "addprim-jump" | "addprim-turn-left":
+            primitive, repeats = ADDED_PRIMITIVES[plan.split]
+            train, test = _split(every, lambda command: _has(command, [primitive]))
+            test.remove(primitive)
+            yield plan.split.replace("-", "_"), (train + [primitive] * repeats, test)
+        case "template":
+            for template in HELD_OUT_TEMPLATES:
+                held_out = [template] if template.startswith("jump") else [f"{verb} {template}" for verb in MOVES]
+                known = _without_turn(every, template.removeprefix("jump "))
+                parts = _split(known, lambda command: _has(command, held_out))  # noqa: B023
+                yield f"template_{template.replace(' ', '_')}", parts
+        case "filler":
+            for count in range(len(FILLERS) + 1):
+                yield f"filler_num{count}", _fillers(every, count)
+        case "few-shot":
+            yield from _few_shot(plan, *_fillers(every, 0), _fillers(every, 1)[0])
+        case _:
+            raise AssertionError(f"no split {plan.split!r}")
 
 
-def _length(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
-    yield "length", _split(every, lambda command: len(parse(command).actions) > MAX_TRAINING_ACTIONS)
-
-
-def _add_primitive(primitive: str, repeats: int, every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
-    train, test = _split(every, lambda command: _has(command, [primitive]))
-    test.remove(primitive)
-    yield f"addprim_{primitive.replace(' ', '_')}", (train + [primitive] * repeats, test)
-
-
-def _template(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
-    for template in HELD_OUT_TEMPLATES:
-        held_out = [template] if template.startswith("jump") else [f"{verb} {template}" for verb in _moves()]
-        known = _without_turn(every, template.removeprefix("jump "))
-        yield f"template_{template.replace(' ', '_')}", _split(known, lambda command: _has(command, held_out))  # noqa: B023
-
-
-def _filler(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
-    for count in range(len(FILLERS) + 1):
-        yield f"filler_num{count}", _fillers(every, count)
-
-
-def _few_shot(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
-    (train, test), (more, _) = _fillers(every, 0), _fillers(every, 1)
+def _few_shot(plan: ScanPlan, train: list[str], test: list[str], more: list[str]) -> Iterator[tuple[str, Parts]]:
     new = sorted(set(more) - set(train))
     for count in plan.examples:
         if count > len(new):
@@ -107,29 +110,12 @@ def _few_shot(every: list[str], plan: ScanPlan) -> Iterator[tuple[str, Parts]]:
             yield f"fewshot_num{count}_rep{sample}", (train + chosen, list(test))
 
 
-SPLITS: dict[str, Callable[[list[str], ScanPlan], Iterable[tuple[str, Parts]]]] = {
-    "simple": _simple,
-    "length": _length,
-    "addprim-jump": lambda every, plan: _add_primitive("jump", JUMP_REPEATS, every, plan),
-    "addprim-turn-left": lambda every, plan: _add_primitive("turn left", TURN_LEFT_REPEATS, every, plan),
-    "template": _template,
-    "filler": _filler,
-    "few-shot": _few_shot,
-}
-RANDOM = ("simple", "few-shot")
-
-
 def _fillers(every: list[str], count: int) -> Parts:
     """Commands without `around right` but for some verbs, and all those with `jump around right`."""
     known = _without_turn(every, "around right")
-    unknown = [f"{verb} around right" for verb in _moves() if verb not in FILLERS[:count]]
-    return _split(known, lambda command: _has(command, unknown))[0], [
-        command for command in known if _has(command, ["jump around right"])
-    ]
-
-
-def _moves() -> list[str]:
-    return [verb for verb in VERBS if verb != "turn"]
+    unknown = [f"{verb} around right" for verb in MOVES if verb not in FILLERS[:count]]
+    test = [command for command in known if _has(command, ["jump around right"])]
+    return _split(known, lambda command: _has(command, unknown))[0], test
 
 
 def _without_turn(every: list[str], way: str) -> list[str]:

@@ -10,7 +10,7 @@ from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
 from wug.families.syntaxgym.files import OPTIONS as OPTIONS
 from wug.families.syntaxgym.read import inspect, read_suite
 from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite, metric_label
-from wug.families.syntaxgym.tables import columns_of
+from wug.families.syntaxgym.tables import is_suite_table
 from wug.families.syntaxgym.write import evaluated_json as evaluated_json
 from wug.families.syntaxgym.write import json_text, left_out_of_csv, to_csv, to_json
 from wug.families.syntaxgym.write import surprisals as surprisals
@@ -30,7 +30,7 @@ def recognises(path: Path, head: str) -> bool:
     if path.is_dir():
         return False
     if is_table(path):
-        return columns_of(head) is not None
+        return is_suite_table(head)
     return plain_name(path).endswith(".json") and any(f'"{key}"' in head for key in FIELDS)
 
 

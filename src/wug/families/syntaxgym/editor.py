@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wug.errors import FormulaError, InputError, caret
+from wug.alignment import common_start
+from wug.errors import FormulaError, InputError, StoreError, caret
 from wug.families.syntaxgym import formula
 from wug.families.syntaxgym.files import choices, is_table
 from wug.families.syntaxgym.measures import REGION_METRICS as REGION_METRICS
 from wug.families.syntaxgym.read import inspect, inspect_document, source
-from wug.families.syntaxgym.tables import columns_of, load_table
-from wug.families.syntaxgym.view.editor import scores as scores
-from wug.families.syntaxgym.view.editor import suite_of_item as suite_of_item
+from wug.families.syntaxgym.suite import SUMMARY, prediction_of
+from wug.families.syntaxgym.tables import is_suite_table, load_table
+from wug.families.syntaxgym.view import tenths
+from wug.families.syntaxgym.view.regions import ENOUGH, Conditions, conditions, metric_of, names_of
 from wug.families.syntaxgym.write import Document, evaluated_json, head_lines, json_text, one_item_document, to_csv
 from wug.files import read_text
-from wug.outcomes import Result
+from wug.formatting import headlines, plural
+from wug.outcomes import Outcome, Result
 from wug.problems import Problem, ProblemList, refuse_errors
+from wug.rows import Filter, OutcomeRow, Rows
+from wug.views import vega
+from wug.views.family_views import figures_of
+from wug.views.parts import SHADE_COUNT, ItemView, carrier
 
 SUFFIXES = (".json", ".csv", ".tsv")
 FIELDS = (
@@ -50,7 +57,7 @@ def is_document(document: object) -> bool:
 def is_suite(path: Path, head: str) -> bool:
     """Whether a file is probably a suite, from its name and its first characters."""
     if is_table(path):
-        return columns_of(head) is not None
+        return is_suite_table(head)
     return ".json" in path.name and any(f'"{key}"' in head for key in ("region_meta", "condition_name"))
 
 
@@ -69,11 +76,11 @@ def open_file(path: Path) -> tuple[Document, Notes]:
 def open_table(path: Path) -> tuple[Document, Notes]:
     """Open the suite in a table; only its predictions may have errors."""
     problems = ProblemList()
-    table = load_table(path, problems)
+    document, understood = load_table(path, problems)
     refuse_errors(problems, path)
-    notes = [f"{table.understood[0].upper()}{table.understood[1:]}."]
+    notes = [f"{understood[0].upper()}{understood[1:]}."]
     try:
-        return _grid(table.document, notes), notes
+        return _grid(document, notes), notes
     except _MALFORMED:
         raise _first_errors(path) from None
 
@@ -275,3 +282,107 @@ def _names(document: Mapping[str, Any]) -> tuple[dict[int, str], list[str]]:
         return regions, list(dict.fromkeys(name.strip() for name in names))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError("the request does not contain a suite") from None
+
+
+def scores(result: Result, rows: Rows) -> dict[str, Any]:
+    """The scores of a suite as JSON data."""
+    try:
+        sources: dict[int | None, str] = dict(enumerate(str(each["source"]) for each in result.meta["formulas"]))
+    except (KeyError, TypeError):
+        raise StoreError(f"the result of {result.suite} has no formulas: its row is damaged") from None
+    figure, needed = next(figures_of(result, rows), None), f"it needs at least {ENOUGH}"
+    return {
+        "few": "" if result.n >= ENOUGH else f"With {plural(result.n, 'item')} there is no interval: {needed}.",
+        "metrics": [
+            {
+                "metric": row.metric,
+                "name": row.name,
+                "meaning": row.meaning,
+                "formula": sources.get(_prediction_index(row.metric)),
+                "text": row.text,
+                "interval": row.interval if row.n >= ENOUGH else "",
+                "n": row.n,
+            }
+            for row in headlines(result)
+        ],
+        "chart": None
+        if figure is None
+        else {
+            "title": figure.title,
+            "note": figure.note,
+            "columns": figure.columns,
+            "rows": figure.rows,
+            "spec": vega.page_spec(figure.chart),
+        },
+        "items": _items([row.outcome for row in rows.each(Filter())]),
+    }
+
+
+def suite_of_item(result: Result, judgements: Sequence[OutcomeRow], item: ItemView) -> Document | None:
+    """A suite of one item, of any family; None if its sentences are unknown.
+
+    A pair becomes an item with two conditions and three regions: the common beginning, the difference, the common end.
+    """
+    name = f"{result.suite}, item {judgements[0].outcome.item}"
+    sentences = conditions(carrier(judgements, "conditions"))
+    if sentences:
+        formulas = [str(known.get("source") or "") for known in result.meta.get("formulas") or ()]
+        names = names_of(result, [sentences])
+        predictions = [{"type": "formula", "formula": formula} for formula in formulas if formula]
+        contents = {}
+        for condition, parts in sentences.items():
+            texts = {region.number: region.content for region in parts}
+            contents[condition] = [texts.get(number, "") for number in names]
+        return one_item_document(name, metric_of(result), names, contents, predictions)
+    if len(item.sentences) != 2:
+        return None
+    regions = {1: "beginning", 2: "difference", 3: "end"}
+    contents = dict(zip(("grammatical", "ungrammatical"), _split_at_difference(item.sentences), strict=True))
+    prediction = {"type": "formula", "formula": "(*;%ungrammatical%) > (*;%grammatical%)"}
+    return one_item_document(name, "sum", regions, contents, [prediction])
+
+
+def _prediction_index(metric: str) -> int | None:
+    prediction = prediction_of(metric)
+    return None if prediction is None or prediction.region_metric else prediction.index
+
+
+def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    sentences: dict[str, Conditions] = {
+        outcome.item: conditions(outcome) for outcome in outcomes if outcome.metric == SUMMARY
+    }
+    regions = (region for item in sentences.values() for row in item.values() for region in row)
+    highest = max((region.value for region in regions if region.value is not None), default=0.0)
+    items: dict[str, Any] = {
+        item: {
+            "held": [],
+            "failed": [],
+            "conditions": {
+                name: [
+                    {"content": region.content, "text": tenths(region.value), "shade": _shade(region.value, highest)}
+                    for region in regions
+                ]
+                for name, regions in sentences.get(item, {}).items()
+            },
+        }
+        for item in dict.fromkeys(outcome.item for outcome in outcomes)
+    }
+    for outcome in outcomes:
+        if outcome.value is not None and (index := _prediction_index(outcome.metric)) is not None:
+            items[outcome.item]["held" if outcome.value else "failed"].append(index)
+    return items
+
+
+def _shade(bits: float | None, highest: float) -> str:
+    """CSS class of a cell; relative to the most surprising region, since a region's sum has no bound."""
+    share = max(0.0, bits / highest) if bits is not None and highest > 0 else 0.0
+    return "sx" if bits is None else f"s{min(SHADE_COUNT - 1, int(share * SHADE_COUNT))}"
+
+
+def _split_at_difference(sentences: Sequence[str]) -> Iterator[list[str]]:
+    split = [sentence.split() for sentence in sentences]
+    front = common_start(*split)
+    back = common_start(*(words[front:][::-1] for words in split))
+    for words in split:
+        end = len(words) - back
+        yield [" ".join(part) for part in (words[:front], words[front:end], words[end:])]

@@ -95,12 +95,11 @@ def load(
     path: Path, problems: ProblemList, columns: ColumnSelection = ALL_COLUMNS
 ) -> tuple[dict[str, Any], str | None]:
     """The suite in a file in its JSON form, and how a table was read; errors go to `problems`."""
-    if not is_table(path):
-        if columns != ALL_COLUMNS:
-            raise InputError(ONLY_WIDE, file=path)
-        return _load_json(path, problems), None
-    table = load_table(path, problems, columns)
-    return table.document, table.understood
+    if is_table(path):
+        return load_table(path, problems, columns)
+    if columns != ALL_COLUMNS:
+        raise InputError(ONLY_WIDE, file=path)
+    return _load_json(path, problems), None
 
 
 def _load_json(path: Path, problems: ProblemList) -> dict[str, Any]:
@@ -116,14 +115,8 @@ def _load_json(path: Path, problems: ProblemList) -> dict[str, Any]:
             problems.error("", f"an object has a repeated key, {twice!r}; its keys are {', '.join(keys[:8])}")
         return content
 
-    constants: list[str] = []
-
-    def constant(name: str) -> float:
-        constants.append(name)
-        return float(name)
-
     try:
-        document = json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+        document = json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         start = max(0, error.pos - 40, text.rfind("\n", 0, error.pos) + 1)
         line = text[start : start + 80].split("\n", 1)[0]
@@ -146,14 +139,8 @@ def _load_json(path: Path, problems: ProblemList) -> dict[str, Any]:
             f"but this is {what}",
             file=path,
         )
-    if constants:
-        _forbid_constants(document, problems)
-    return document
-
-
-def _forbid_constants(document: dict[str, Any], problems: ProblemList) -> None:
-    """NaN and Infinity are not JSON; only results may have them, as other programs write them."""
-    waiting: list[tuple[str, Any]] = [("", document)]
+    # NaN and Infinity are not JSON; only results may have them, as other programs write them.
+    waiting: list[tuple[str, Any]] = [("", document)] if "NaN" in text or "Infinity" in text else []
     while waiting:
         where, value = waiting.pop()
         if isinstance(value, dict):
@@ -162,3 +149,4 @@ def _forbid_constants(document: dict[str, Any], problems: ProblemList) -> None:
             waiting.extend((f"{where}, entry {index}", inner) for index, inner in enumerate(value, start=1))
         elif isinstance(value, float) and not math.isfinite(value):
             problems.error(where.removeprefix(", "), f"{value} is not a JSON value")
+    return document

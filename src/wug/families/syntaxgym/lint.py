@@ -42,15 +42,22 @@ def lint(suite: SyntaxGymSuite) -> list[Problem]:
     elif trimmed:
         regions = plural(len(trimmed), "region")
         problems.warn("", f"{regions} have spaces around their text, which are trimmed; first {trimmed[0]}")
-    for _, _, region, place in _regions(suite):
+    empty: dict[tuple[str, int], list[SuiteItem]] = defaultdict(list)
+    for item, condition, region, place in _regions(suite):
         if set("\n\r\t") & set(region.text):
             problems.warn(place, "contains a line break or a tab, which the model will see")
+        if not region.text:
+            empty[condition.name, region.number].append(item)
     conditions = Counter(condition.name for item in suite.items for condition in item.conditions)
     for name, count in conditions.items():
         if count != len(suite.items):
             problems.warn("", f"condition {name} is in {count} of {len(suite.items)} items")
     _same_sentences(suite, problems)
-    _empty_regions(suite, problems)
+    compared = {atom for prediction in suite.predictions for atom in prediction.formula.atoms()}
+    for (name, number), items in empty.items():
+        if len(items) * 2 < len(suite.items) and (number, name) not in compared:
+            message = f"region {number} is empty, but not in the other items"
+            problems.warn(f"{_listed(items)}, condition {name}", message)
     return problems.warnings
 
 
@@ -85,18 +92,6 @@ def _needs_difference(node: Node, earlier: str, later: str) -> bool:
         return False
     left, right = (canonical(side).replace(f"%{later}%", f"%{earlier}%") for side in node.operands)
     return left == right
-
-
-def _empty_regions(suite: SyntaxGymSuite, problems: ProblemList) -> None:
-    empty: dict[tuple[str, int], list[SuiteItem]] = defaultdict(list)
-    for item, condition, region, _ in _regions(suite):
-        if not region.text:
-            empty[condition.name, region.number].append(item)
-    compared = {atom for prediction in suite.predictions for atom in prediction.formula.atoms()}
-    for (name, number), items in empty.items():
-        if len(items) * 2 < len(suite.items) and (number, name) not in compared:
-            message = f"region {number} is empty, but not in the other items"
-            problems.warn(f"{_listed(items)}, condition {name}", message)
 
 
 def empty_regions_compared(suite: SyntaxGymSuite, problems: ProblemList) -> None:

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from wug import registry
 from wug.families.suite import ItemSuite
-from wug.families.syntaxgym.formula.effects import is_in_bits
-from wug.families.syntaxgym.formula.tree import WHOLE
+from wug.families.syntaxgym.formula.tree import WHOLE, is_in_bits
 from wug.families.syntaxgym.lint import lint
 from wug.families.syntaxgym.measures import MeasuredSentence, WarningCounts, judge, measure
 from wug.families.syntaxgym.parts import Empty, Eos, Join, Prediction, SuiteItem

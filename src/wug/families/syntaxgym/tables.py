@@ -13,11 +13,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from wug.errors import InputError, suggestion
 from wug.files import normalise_line_ends, read_text, repeated, shortened
@@ -32,7 +32,6 @@ CONDITION = ("condition", "condition_name", "cond")
 """Names of the first two columns of a wide table, in lower or upper case."""
 MAX_LISTED_REGIONS = 12
 
-TableLayout: TypeAlias = Literal["long", "wide"]
 TableRow: TypeAlias = tuple[int, list[str]]
 
 
@@ -52,53 +51,23 @@ _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})\Z")
 _NAMED = ("region_number", "region_name", "content")
 
 
-class TableColumns(NamedTuple):
-    """The parsed header of a table."""
-
-    names: tuple[str, ...]
-    layout: TableLayout
-
-
-class SuiteTable(NamedTuple):
-    """A suite from a table."""
-
-    document: dict[str, Any]
-    layout: TableLayout
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def understood(self) -> str:
-        """How it was read, in one line."""
-        items = self.document["items"]
-        conditions = len({item_condition["condition_name"] for item in items for item_condition in item["conditions"]})
-        regions = [name or number for number, name in self.document["region_meta"].items()]
-        what = "a wide table" if self.layout == "wide" else "a table with one row per region"
-        counts = f"{plural(conditions, 'condition')} × {plural(len(items), 'item')}"
-        names = first_items((shortened(name, 40) for name in regions), MAX_LISTED_REGIONS)
-        left_out = f" (left out: {', '.join(self.left_out)})" if self.left_out else ""
-        predictions = plural(len(self.document["predictions"]), "prediction")
-        understood = f"read as {what}: {counts}, regions {names}{left_out}; {predictions}"
-        if self.layout == "long" or not items:
-            return understood
-        first = items[0]["conditions"][0]["regions"]
-        sentence = " ".join(text for region in first if (text := region["content"].strip()))
-        return f"{understood}; first sentence: {shortened(sentence)}"
-
-
 def number(text: str) -> int | str:
     """An item's number, or its name if it is not a number."""
     return int(text) if _WHOLE.match(text) else text
 
 
-def columns_of(text: str) -> TableColumns | None:
-    """The columns of a table, or None if it is not a suite."""
+def is_suite_table(text: str) -> bool:
+    """Whether a text begins like a table with a suite."""
     lines = normalise_line_ends(text)
     head = read_head(lines, ProblemList())
-    return _columns(next(iter(lines.split("\n")[head.lines :]), ""))
+    return _columns(next(iter(lines.split("\n")[head.lines :]), "")) is not None
 
 
-def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_COLUMNS) -> SuiteTable:
-    """Read the suite in a table, which is called as its file unless a line above the table names it."""
+def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_COLUMNS) -> tuple[dict[str, Any], str]:
+    """The suite in a table in its JSON form, and how it was read, in one line.
+
+    It is called as its file unless a line above the table names it.
+    """
     name = re.sub(r"\.(csv|tsv)(\.gz)?\Z", "", path.name, flags=re.IGNORECASE)
     text = normalise_line_ends(read_text(path))
     if not text.strip():
@@ -110,24 +79,57 @@ def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_
     if columns is None:
         raise InputError(_refusal_reason(rest), file=path, place=place)
     rows = _rows(rest, columns, head.lines, path, problems)
-    _refuse_repeated_columns(columns, path, place)
-    if columns.layout == "long" and chosen != ALL_COLUMNS:
+    is_long = set(COLUMNS) <= set(columns)
+    # Only regions of a wide table may have the same name.
+    unique = columns if is_long else filter(None, map(_role, columns))
+    if twice := repeated(unique):
+        raise InputError(f"column {twice[0]!r} is repeated", file=path, place=place)
+    if is_long and chosen != ALL_COLUMNS:
         raise InputError(ONLY_WIDE, file=path)
-    regions = _regions(columns, rows, chosen, place, problems) if columns.layout == "wide" else []
-    content = _wide(columns, rows, regions, problems) if columns.layout == "wide" else _long(columns, rows, problems)
-    document = {"meta": {"name": name, **head.meta}, **content}
-    document["predictions"] = [{"type": "formula", "formula": text} for text in head.predictions]
-    left_out = [_called(columns, index) for index in _candidates(columns, rows) if index not in regions]
-    return SuiteTable(document, columns.layout, tuple(left_out) if columns.layout == "wide" else ())
+    left_out: list[str] = []
+    if is_long:
+        content = _long(columns, rows, problems)
+    else:
+        possible = _possible_regions(columns, rows)
+        regions = _regions(columns, rows, possible, chosen, place, problems)
+        content = _wide(columns, rows, regions, problems)
+        left_out = [name for name, indices in possible.items() for index in indices if index not in regions]
+    predictions = [{"type": "formula", "formula": text} for text in head.predictions]
+    document = {"meta": {"name": name, **head.meta}, **content, "predictions": predictions}
+    return document, _understood(document, left_out, is_long)
 
 
-def _columns(first: str) -> TableColumns | None:
+def _understood(document: Mapping[str, Any], left_out: Sequence[str], is_long: bool) -> str:
+    items = document["items"]
+    conditions = len({condition["condition_name"] for item in items for condition in item["conditions"]})
+    regions = (name or number for number, name in document["region_meta"].items())
+    names = first_items((shortened(name, 40) for name in regions), MAX_LISTED_REGIONS)
+    predictions = plural(len(document["predictions"]), "prediction")
+    omitted = f" (left out: {', '.join(left_out)})" if left_out else ""
+    understood = (
+        f"read as {'a table with one row per region' if is_long else 'a wide table'}: "
+        f"{plural(conditions, 'condition')} × {plural(len(items), 'item')}, regions {names}"
+        f"{omitted}; {predictions}"
+    )
+    if is_long or not items:
+        return understood
+    first = items[0]["conditions"][0]["regions"]
+    sentence = " ".join(text for region in first if (text := region["content"].strip()))
+    return f"{understood}; first sentence: {shortened(sentence)}"
+
+
+def _role(column: str) -> str:
+    """Whether a column of a wide table has the items or the conditions; empty for others."""
+    return "item" if column.lower() in ITEM else "condition" if column.lower() in CONDITION else ""
+
+
+def _columns(first: str) -> tuple[str, ...] | None:
+    """The columns of a long or a wide table, by its first line; None if it is no suite."""
     names = header_of(first)
-    if set(COLUMNS) <= set(names):
-        return TableColumns(names, "long")
-    lower = {name.lower() for name in names}
-    wide = len(names) > 2 and lower & set(ITEM) and lower & set(CONDITION) and not lower & set(_NAMED)
-    return TableColumns(names, "wide") if wide else None
+    wide = len(names) > 2 and {"item", "condition"} <= set(map(_role, names))
+    if set(COLUMNS) <= set(names) or (wide and not {name.lower() for name in names} & set(_NAMED)):
+        return names
+    return None
 
 
 def _refusal_reason(rest: str) -> str:
@@ -143,41 +145,31 @@ def _refusal_reason(rest: str) -> str:
     )
 
 
-def _rows(rest: str, columns: TableColumns, above: int, path: Path, problems: ProblemList) -> list[TableRow]:
+def _rows(rest: str, columns: Sequence[str], above: int, path: Path, problems: ProblemList) -> list[TableRow]:
+    """The rows that are not empty."""
     rows: list[TableRow] = []
     for line, row in islice(split_rows(path, rest, above), 1, None):
-        if len(row) == len(columns.names):
+        if not any(field.strip() for field in row):
+            continue
+        if len(row) == len(columns):
             rows.append((line, row))
-        elif any(field.strip() for field in row):
-            problems.error(f"line {line}", f"has {len(row)} fields, but the header has {len(columns.names)}")
+        else:
+            problems.error(f"line {line}", f"has {len(row)} fields, but the header has {len(columns)}")
     return rows
 
 
-def _refuse_repeated_columns(columns: TableColumns, path: Path, place: str) -> None:
-    """Raise for repeated columns; only regions of a wide table may have the same name."""
-    names: list[str] = list(columns.names)
-    if columns.layout == "wide":
-        lower = [name.lower() for name in names]
-        names = ["item" if name in ITEM else "condition" for name in lower if name in (*ITEM, *CONDITION)]
-    if twice := repeated(names):
-        raise InputError(f"column {twice[0]!r} is repeated", file=path, place=place)
-
-
-def _long(columns: TableColumns, rows: Sequence[TableRow], problems: ProblemList) -> dict[str, Any]:
+def _long(columns: Sequence[str], rows: Sequence[TableRow], problems: ProblemList) -> dict[str, Any]:
     regions: dict[str, str] = {}
     items: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for line, fields in rows:
-        row = dict(zip(columns.names, fields, strict=True))
+        row = dict(zip(columns, fields, strict=True))
         region_number = row["region_number"].strip()
-        if not any(field.strip() for field in fields):
-            continue
         if not _WHOLE.match(region_number):
             number = shortened(row["region_number"], 60)
             problems.error(f"line {line}", f"region_number must be a whole number, not {number!r}")
             continue
         region_name = row.get("region_name", "")
-        if regions.setdefault(region_number, region_name) != region_name:
-            before = regions[region_number]
+        if (before := regions.setdefault(region_number, region_name)) != region_name:
             message = f"region {region_number} is named {region_name!r} here but {before!r} before"
             problems.error(f"line {line}", message)
         others = {key: value for key, value in row.items() if key not in COLUMNS and key != "region_name"}
@@ -186,84 +178,69 @@ def _long(columns: TableColumns, rows: Sequence[TableRow], problems: ProblemList
     return {"region_meta": dict(sorted(regions.items(), key=lambda pair: int(pair[0]))), "items": item_list(items)}
 
 
-def _candidates(columns: TableColumns, rows: Sequence[TableRow]) -> list[int]:
-    """The columns that may be regions, without the empty ones that spreadsheets leave."""
-    named_columns = {index for index, name in enumerate(columns.names) if name}
-    filled = {index for index in range(len(columns.names)) if any(fields[index].strip() for _, fields in rows)}
-    known = {index for index, name in enumerate(columns.names) if name.lower() in (*ITEM, *CONDITION)}
-    return sorted((named_columns | filled) - known)
-
-
-def _called(columns: TableColumns, index: int) -> str:
-    """The name of a column, or its number if it has none."""
-    return columns.names[index] or str(index + 1)
+def _possible_regions(columns: Sequence[str], rows: Sequence[TableRow]) -> dict[str, list[int]]:
+    """The columns that may be regions by name, or by number if they have none; without those that are empty."""
+    possible: dict[str, list[int]] = {}
+    for index, name in enumerate(columns):
+        if not _role(name) and (name or any(fields[index].strip() for _, fields in rows)):
+            possible.setdefault(name or str(index + 1), []).append(index)
+    return possible
 
 
 def _regions(
-    columns: TableColumns, rows: Sequence[TableRow], chosen: ColumnSelection, place: str, problems: ProblemList
+    columns: Sequence[str],
+    rows: Sequence[TableRow],
+    possible: Mapping[str, list[int]],
+    chosen: ColumnSelection,
+    place: str,
+    problems: ProblemList,
 ) -> list[int]:
     """The columns that are regions; an error for doubtful ones, unless the user chose."""
-    possible: dict[str, list[int]] = {}
-    for index in _candidates(columns, rows):
-        possible.setdefault(_called(columns, index), []).append(index)
     for name in (*chosen.regions, *chosen.ignore):
         if name not in possible:
-            meant = suggestion(name, possible)
-            problems.error(place, f"no column {name!r} that could be a region.{meant}")
+            problems.error(place, f"no column {name!r} that could be a region.{suggestion(name, possible)}")
     if chosen.regions:
         return [index for name in chosen.regions for index in possible.get(name, ())]
     regions = sorted(index for name, indices in possible.items() if name not in chosen.ignore for index in indices)
+    numbers = []
     for index in regions:
-        if not columns.names[index]:
+        cells = [cell for _, fields in rows if (cell := fields[index].strip())]
+        if not columns[index]:
             problems.error(place, f"column {index + 1} has no name: name it, or -S ignore={index + 1}")
-    numbers = [columns.names[index] for index in regions if columns.names[index] and _is_numeric(rows, index)]
+        elif cells and all(_NUMBER.fullmatch(cell) for cell in cells):
+            numbers.append(columns[index])
     if numbers:
-        what, they = ("column", "it") if len(numbers) == 1 else ("columns", "them")
+        one = len(numbers) == 1
         problems.error(
             place,
-            f"the {what} {', '.join(numbers)} {'has' if len(numbers) == 1 else 'have'} only numbers. "
-            f"{'Is it a region' if len(numbers) == 1 else 'Are they regions'}? Leave {they} out with -S "
+            f"the column{'' if one else 's'} {', '.join(numbers)} {'has' if one else 'have'} only numbers. "
+            f"{'Is it a region' if one else 'Are they regions'}? Leave {'it' if one else 'them'} out with -S "
             f"ignore={','.join(numbers)}, or name all regions with -S regions={','.join(possible)}",
         )
     return regions
 
 
-def _is_numeric(rows: Sequence[TableRow], index: int) -> bool:
-    cells = [cell for _, fields in rows if (cell := fields[index].strip())]
-    return bool(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
-
-
 def _wide(
-    columns: TableColumns, rows: Sequence[TableRow], regions: Sequence[int], problems: ProblemList
+    columns: Sequence[str], rows: Sequence[TableRow], regions: Sequence[int], problems: ProblemList
 ) -> dict[str, Any]:
-    lower = [name.lower() for name in columns.names]
-    item_at = next(index for index, name in enumerate(lower) if name in ITEM)
-    condition_at = next(index for index, name in enumerate(lower) if name in CONDITION)
+    roles = list(map(_role, columns))
+    item_at, condition_at = roles.index("item"), roles.index("condition")
     items: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for line, item, fields in _with_items(rows, item_at, problems):
+    item = ""
+    for line, fields in rows:
         condition = fields[condition_at].strip()
-        if not condition:
+        item = fields[item_at].strip() or item  # empty in merged cells of a spreadsheet: the item above
+        if not item:
+            problems.error(f"line {line}", "has no item, and there is none above")
+        elif not condition:
             problems.error(f"line {line}", "has no condition")
         elif condition in items.setdefault(item, {}):
             problems.error(f"line {line}", f"item {item} has the condition {condition!r} twice")
         else:
             contents = enumerate((fields[index] for index in regions), start=1)
             items[item][condition] = [{"region_number": number, "content": content} for number, content in contents]
-    names = {str(number): columns.names[index] for number, index in enumerate(regions, start=1)}
+    names = {str(number): columns[index] for number, index in enumerate(regions, start=1)}
     return {"region_meta": names, "items": item_list(items)}
-
-
-def _with_items(rows: Sequence[TableRow], item_at: int, problems: ProblemList) -> Iterator[tuple[int, str, list[str]]]:
-    """Each row with its item; an empty cell means the item above, as in merged cells of a spreadsheet."""
-    item = ""
-    for line, fields in rows:
-        if not any(field.strip() for field in fields):
-            continue
-        item = fields[item_at].strip() or item
-        if item:
-            yield line, item, fields
-        else:
-            problems.error(f"line {line}", "has no item, and there is none above")
 
 
 def item_list(items: Mapping[str, Mapping[str, Sequence[dict[str, Any]]]]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from wug.errors import InputError
+from wug.families.syntaxgym.parts import Region
 from wug.families.syntaxgym.read import source
 from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite, prediction_of
 from wug.families.syntaxgym.tables import COLUMNS, LISTS, TEXTS, item_list
@@ -111,15 +112,12 @@ def left_out_of_csv(suite: SyntaxGymSuite) -> list[str]:
     if fields := [key for key in suite.head if key not in written]:
         lost.append(f"a table cannot store these fields of meta: {', '.join(fields)}")
     documents = (prediction.raw for prediction in suite.predictions if isinstance(prediction.raw, Mapping))
-    if others := set().union(*documents) - _FORMULA:
-        lost.append(f"a table cannot store these fields of predictions: {', '.join(sorted(others))}")
-    stored = set(_shared_texts(r for item in suite.items for c in item.conditions for r in c.regions))
-    extras = set(suite.extra)
-    for item in suite.items:
-        extras |= item.extra.keys()
-        for condition in item.conditions:
-            extras |= condition.extra.keys()
-            extras |= {key for region in condition.regions for key in region.extra if key not in stored}
+    if unknown := set().union(*documents) - _FORMULA:
+        lost.append(f"a table cannot store these fields of predictions: {', '.join(sorted(unknown))}")
+    conditions = [condition for item in suite.items for condition in item.conditions]
+    regions = [region for condition in conditions for region in condition.regions]
+    extras = set(suite.extra).union(*(item.extra for item in suite.items), *(c.extra for c in conditions))
+    extras |= set().union(*(region.extra for region in regions)) - set(_shared_texts(regions))
     if extras:
         lost.append(f"a table cannot store these fields: {', '.join(sorted(extras))}")
     return lost
@@ -145,15 +143,10 @@ def evaluated_json(result: Result) -> dict[str, Any]:
     }
 
 
-def _shared_texts(regions: Iterable[Any]) -> list[str]:
+def _shared_texts(regions: Iterable[Region]) -> list[str]:
     """The unknown text fields that every region has: a table can store these."""
-    shared: dict[str, None] | None = None
-    for region in regions:
-        texts = {key: None for key, value in region.extra.items() if isinstance(value, str)}
-        shared = texts if shared is None else {key: None for key in shared if key in texts}
-        if not shared:
-            break
-    return [key for key in shared or {} if key not in COLUMNS]
+    texts = [{key: None for key, value in region.extra.items() if isinstance(value, str)} for region in regions]
+    return [key for key in next(iter(texts), ()) if key not in COLUMNS and all(key in keys for keys in texts)]
 
 
 JUDGEMENTS = ("suite", "prediction_id", "item_number", "result")
@@ -200,11 +193,8 @@ def head_lines(meta: Mapping[str, Any], predictions: Sequence[str]) -> Iterator[
     for key in (*TEXTS, *LISTS):
         value = meta.get(key)
         if key in LISTS and isinstance(value, list) and all(isinstance(entry, str) for entry in value):
-            plain = all(
-                entry and entry == entry.strip() and entry.isprintable() and not set(',;"[') & set(entry)
-                for entry in value
-            )
-            yield f"# {key}: {', '.join(value)}" if plain and value else f"# {key}: {json.dumps(value)}"
+            plain = value and all(_is_plain(entry) and not set(',;"[') & set(entry) for entry in value)
+            yield f"# {key}: {', '.join(value) if plain else json.dumps(value)}"
         elif isinstance(value, str):
             yield f"# {key}: {_one_line(value)}"
     for formula in predictions:
@@ -213,5 +203,8 @@ def head_lines(meta: Mapping[str, Any], predictions: Sequence[str]) -> Iterator[
 
 def _one_line(text: str) -> str:
     """A text in one line, as JSON if it would not be read back as it is."""
-    plain = text and text == text.strip() and text.isprintable() and not re.search(r'^"|[,;]\Z', text)
-    return text if plain else json.dumps(text)
+    return text if _is_plain(text) and not re.search(r'^"|[,;]\Z', text) else json.dumps(text)
+
+
+def _is_plain(text: str) -> bool:
+    return bool(text) and text == text.strip() and text.isprintable()

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from string import ascii_lowercase
+from typing import NamedTuple, TypeGuard
 
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
 from wug.families.syntaxgym.formula import parse as _parser
 from wug.families.syntaxgym.formula import tree as _tree
-from wug.families.syntaxgym.formula.effects import PredictedEffect, predicted_effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,25 @@ class PredictionResult(NamedTuple):
     comparisons: tuple[ComparedValues, ...]
     effects: tuple[tuple[str, float], ...] = ()
     """The effects of a conjunction, by the field of an outcome's details."""
+
+
+class PredictedEffect(NamedTuple):
+    """A difference that is positive where the prediction holds: that of an inequality's larger and smaller side."""
+
+    part: str
+    """A letter for each of several conjuncts; empty if the prediction is about one effect."""
+    relation: _tree.Relation
+    detail: str
+    """The field of an outcome's details that has its value."""
+
+    @property
+    def is_interaction(self) -> bool:
+        """Whether it is a difference of differences of four conditions, as in a 2×2 design."""
+        sides = [side for side in self.relation.operands if side != _tree.Number(0)]
+        if len(sides) == 1 and _is_difference(sides[0]):
+            sides = [*sides[0].operands]
+        cells = [_tree.conditions_in(operand) for side in sides if _is_difference(side) for operand in side.operands]
+        return [len(cell) for cell in cells] == [1, 1, 1, 1] and len(set().union(*cells)) == 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +110,7 @@ class Formula:
 
     def effects(self) -> list[PredictedEffect]:
         """The differences that it predicts to be positive; none for an equality or an alternative."""
-        return predicted_effects(self.tree)
+        return _predicted_effects(self.tree)
 
     def canonical(self) -> str:
         """The prediction in canonical form, without unnecessary brackets."""
@@ -141,3 +160,21 @@ def _numbers(region: int | str, regions: Mapping[int, str]) -> list[int | str]:
     if region == _tree.WHOLE or region in regions:
         return [region]
     return [number for number, name in regions.items() if name == region]
+
+
+def _predicted_effects(tree: _tree.Node) -> list[PredictedEffect]:
+    if _is_inequality(tree):
+        return [PredictedEffect("", tree, "margin")]
+    parts = tree.operands if isinstance(tree, _tree.Logic) and tree.operator == "&" else ()
+    inequalities = [part for part in parts if _is_inequality(part)]
+    letters = [*ascii_lowercase, *map(str, range(len(inequalities)))]
+    pairs = zip(letters, inequalities, strict=False)
+    return [PredictedEffect(name if len(inequalities) > 1 else "", part, f"margin_{name}") for name, part in pairs]
+
+
+def _is_inequality(node: _tree.Node) -> TypeGuard[_tree.Relation]:
+    return _tree.compares_numbers(node) and node.operator in ("<", "<=", ">", ">=")
+
+
+def _is_difference(node: _tree.Node) -> TypeGuard[_tree.Arithmetic]:
+    return isinstance(node, _tree.Arithmetic) and node.operator == "-"

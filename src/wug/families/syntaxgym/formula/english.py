@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wug.families.syntaxgym.formula import tree
-from wug.families.syntaxgym.formula.effects import is_in_bits
-from wug.families.syntaxgym.formula.tree import WHOLE, Node, compares_numbers, number_text
+from wug.families.syntaxgym.formula.tree import WHOLE, Node, compares_numbers, is_in_bits, number_text
 from wug.formatting import plural
 
 

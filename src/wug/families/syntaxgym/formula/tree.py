@@ -99,6 +99,23 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+def conditions_in(node: Node) -> set[str]:
+    """The conditions that a node mentions."""
+    return {atom.condition for atom in walk(node) if isinstance(atom, Atom)}
+
+
+def is_in_bits(node: Node) -> bool:
+    """Whether a number, or what a comparison compares, is an amount of surprisal."""
+    for part in walk(node):
+        if isinstance(part, Call) and part.operator in ("log", "exp", "sqrt"):
+            return False
+        if isinstance(part, Arithmetic) and part.operator in "*/":
+            left, right = map(conditions_in, part.operands)
+            if right and (left or part.operator == "/"):
+                return False
+    return bool(conditions_in(node))
+
+
 def with_atoms(node: Node, change: Callable[[Atom], Atom]) -> Node:
     """The same tree with every atom changed."""
     if isinstance(node, Operation):

@@ -12,7 +12,7 @@ from wug.families.syntaxgym.view import regions as by_region
 from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, Tokens
 from wug.families.syntaxgym.view.regions import question as question
 from wug.formatting import bits, finite_or_none, headlines
-from wug.outcomes import Outcome, Result
+from wug.outcomes import Result
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.views import parts as page
 from wug.views.effects import effects_figure
@@ -67,20 +67,15 @@ def example(result: Result, rows: Rows) -> page.LinesPart | None:
     if not formulas or not items:
         return None
     sentences = next(iter(items.values()))
-    names = dict.fromkeys(str(condition) for _, condition in _atoms(formulas[0]) if str(condition) in sentences)
+    compared = [condition for condition in _conditions(formulas[0]) if condition in sentences]
     marked = compared_regions(result)[0]
-    return page.LinesPart(
-        tuple(
-            page.LabelledText(name, tuple(_sentence(sentences[name], marked)), "mark")
-            for name in list({**names, **dict.fromkeys(sentences)})[:EXAMPLE_SENTENCES]
-        )
-    )
-
-
-def _sentence(regions: Sequence[ShownRegion], marked: Collection[int]) -> Iterator[Piece]:
-    for index, region in enumerate(region for region in regions if region.content):
-        yield Piece(" " * (index > 0))
-        yield Piece(region.content, differs=region.number in marked)
+    lines = []
+    for name in list(dict.fromkeys([*compared, *sentences]))[:EXAMPLE_SENTENCES]:
+        pieces: list[Piece] = []
+        for region in (region for region in sentences[name] if region.content):
+            pieces += [Piece(" " * bool(pieces)), Piece(region.content, differs=region.number in marked)]
+        lines.append(page.LabelledText(name, tuple(pieces), "mark"))
+    return page.LinesPart(tuple(lines))
 
 
 def _figure(result: Result, rows: Rows, first: Mapping[str, Conditions]) -> page.Figure | page.DeferredPart | None:
@@ -135,6 +130,12 @@ def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
         source = str(formula.get("source") or "")
         text = str(formula.get("canonical") or source)
         counts = rows.tally(estimate.metric)
+        margins = [
+            page.ItemMargin(row.outcome.item, row.position, margin, row.outcome.value is True)
+            for row in rows.each(Filter(estimate.metric), keys=("margin",), limit=LOOKED_AT)
+            if (margin := finite_or_none(row.outcome.detail.get("margin"))) is not None
+            and row.outcome.value is not None
+        ]
         yield page.PredictionCard(
             title=prediction.title,
             metric=estimate.metric,
@@ -144,37 +145,24 @@ def cards(result: Result, rows: Rows) -> Iterator[page.PredictionCard]:
             source=source if "".join(source.split()) != "".join(text.split()) else "",
             passed=counts["true"],
             failed=counts["false"],
-            conditions=tuple(dict.fromkeys(str(condition) for _, condition in _atoms(formula))),
-            margins=tuple(_margins(rows, estimate.metric)),
+            conditions=_conditions(formula),
+            margins=tuple(sorted(evenly_spaced(margins, MARGINS), key=lambda margin: margin.value)),
         )
-
-
-def _margins(rows: Rows, metric: str) -> list[page.ItemMargin]:
-    margins = [
-        page.ItemMargin(row.outcome.item, row.position, margin, row.outcome.value is True)
-        for row in rows.each(Filter(metric), keys=("margin",), limit=LOOKED_AT)
-        if (margin := finite_or_none(row.outcome.detail.get("margin"))) is not None and row.outcome.value is not None
-    ]
-    return sorted(evenly_spaced(margins, MARGINS), key=lambda margin: margin.value)
 
 
 def compared_regions(result: Result) -> list[frozenset[int]]:
     """The numbers of the regions that each prediction compares; empty for whole sentences."""
     numbers = {name: region for region, name in reversed(by_region.names_of(result, ()).items())}
     return [
-        frozenset(number for region, _ in _atoms(known) if isinstance(number := numbers.get(region, region), int))
+        frozenset(
+            number for region, _ in known.get("regions") or () if isinstance(number := numbers.get(region, region), int)
+        )
         for known in result.meta.get("formulas") or ()
     ]
 
 
-def verdicts(outcome: Outcome) -> page.StatementsPart | None:
-    """The comparisons of a prediction on an item; None if there are none."""
-    statements = tuple(map(_verdict, outcome.detail.get("comparisons") or ()))
-    return page.StatementsPart(statements) if statements else None
-
-
-def _atoms(known: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    return [(region, condition) for region, condition in known.get("regions") or ()]
+def _conditions(formula: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(condition) for _, condition in formula.get("regions") or ()))
 
 
 def _verdict(comparison: Mapping[str, Any]) -> page.ItemStatement:
@@ -196,21 +184,24 @@ def item(
     margin = finite_or_none(outcome.detail.get("margin"))
     failed = [other.outcome.metric for other in judgements if other.outcome.value is False]
     note = by_region.item_note(sentences, marked)
-    table = _table(f"Item {outcome.item}", sentences, result, marked)
-    parts: list[page.ViewPart | None] = [verdicts(outcome), page.TextPart(note) if note else None, table]
+    parts: list[page.ViewPart] = []
+    if statements := tuple(map(_verdict, outcome.detail.get("comparisons") or ())):
+        parts.append(page.StatementsPart(statements))
+    if note:
+        parts.append(page.TextPart(note))
+    if sentences:
+        parts.append(_table(f"Item {outcome.item}", sentences, result, marked))
     return page.ItemView(
         note=str(outcome.detail.get("why") or "") if margin is None else f"margin {bits(margin)} bits",
         fails=outcome.value is False,
         sentence=_text(next(iter(sentences.values()), ())),
         failed_metrics=() if prediction else tuple(metric for metric in failed if prediction_of(metric)),
-        parts=tuple(part for part in parts if part is not None),
+        parts=tuple(parts),
         sentences=tuple(dict.fromkeys(filter(None, map(_text, sentences.values())))),
     )
 
 
-def _table(name: str, sentences: Conditions, result: Result, marked: Collection[int]) -> page.TablePart | None:
-    if not sentences:
-        return None
+def _table(name: str, sentences: Conditions, result: Result, marked: Collection[int]) -> page.TablePart:
     names = by_region.names_of(result, [sentences])
     sign = "Σ" if (region_metric := by_region.metric_of(result)) == "sum" else region_metric
     columns = (page.TableColumn(str(number), remark=name, marked=number in marked) for number, name in names.items())
@@ -266,14 +257,10 @@ def _text(regions: Sequence[ShownRegion]) -> str:
 
 def _margin_keys(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey]]:
     """The margin of a prediction or, for all of them, the smallest one."""
-    if wanted.metric != SUMMARY:
-        for row in rows.each(wanted, keys=("margin",)):
-            yield row.position, finite_or_none(row.outcome.detail.get("margin"))
-        return
+    predictions = ((metric, prediction_of(metric)) for metric in rows.metrics())
+    every = [metric for metric, prediction in predictions if prediction and not prediction.region_metric]
     least: dict[str, float] = {}
-    for metric in rows.metrics():
-        if (prediction := prediction_of(metric)) is None or prediction.region_metric:
-            continue
+    for metric in every if wanted.metric == SUMMARY else [wanted.metric]:
         for row in rows.each(Filter(metric), keys=("margin",)):
             if (margin := finite_or_none(row.outcome.detail.get("margin"))) is not None:
                 least[row.outcome.item] = min(margin, least.get(row.outcome.item, margin))
@@ -281,18 +268,13 @@ def _margin_keys(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey
         yield row.position, least.get(row.outcome.item)
 
 
-def _of_sentences(
-    measure: Callable[[Conditions], page.SortKey],
-) -> Callable[[Rows, Filter], Iterator[tuple[int, page.SortKey]]]:
-    """Sort the rows of any metric by the sentences of the summary."""
-
-    def values(rows: Rows, wanted: Filter) -> Iterator[tuple[int, page.SortKey]]:
-        outcomes = (row.outcome for row in rows.each(Filter(SUMMARY), keys=("conditions",)))
-        values_by_item = {outcome.item: measure(by_region.conditions(outcome)) for outcome in outcomes}
-        for row in rows.each(wanted, keys=()):
-            yield row.position, values_by_item.get(row.outcome.item)
-
-    return values
+def _sentence_keys(
+    measure: Callable[[Conditions], page.SortKey], rows: Rows, wanted: Filter
+) -> Iterator[tuple[int, page.SortKey]]:
+    """A measure of the sentences of the summary, for the rows of any metric."""
+    keys = {item: measure(sentences) for item, sentences in by_region.measured(rows).items()}
+    for row in rows.each(wanted, keys=()):
+        yield row.position, keys.get(row.outcome.item)
 
 
 def _surprisal(sentences: Conditions) -> page.SortKey:
@@ -301,12 +283,11 @@ def _surprisal(sentences: Conditions) -> page.SortKey:
 
 
 def _length(sentences: Conditions) -> page.SortKey:
-    texts = map(_text, sentences.values())
-    return max((float(len(text.split())) for text in texts), default=None)
+    return max((float(len(_text(regions).split())) for regions in sentences.values()), default=None)
 
 
 SORTS = (
     page.SortOption("margin", "margin (bits)", _margin_keys),
-    page.SortOption("surprisal", "surprisal (bits)", _of_sentences(_surprisal)),
-    page.SortOption("length", "length (words)", _of_sentences(_length)),
+    page.SortOption("surprisal", "surprisal (bits)", partial(_sentence_keys, _surprisal)),
+    page.SortOption("length", "length (words)", partial(_sentence_keys, _length)),
 )

@@ -75,7 +75,15 @@ def regions(
         x=_axis(list(labels.values())),
         xOffset=alt.XOffset("offset:N", sort=None, scale=alt.Scale(domain=offset_names, paddingOuter=1)),
         color=alt.Color("condition:N", **vega.opaque_legend(vega.series_scale(conditions))),
-        tooltip=_tooltip(models),
+        tooltip=vega.tooltips(
+            *([("model:N",)] if len(models) > 1 else []),
+            ("condition:N",),
+            ("region:N",),
+            ("mean:Q", "bits", ".2f"),
+            ("low:Q", "from", ".2f"),
+            ("high:Q", "to", ".2f"),
+            ("n:Q", "items"),
+        ),
     )
     several = len(conditions) > 1
     if several:
@@ -155,12 +163,12 @@ def _axis(labels: list[str], **options: float) -> Any:
 
 
 def _label(mean: RegionMean, words: Mapping[int, str]) -> str:
-    texts = [mean.name, *([words[mean.number]] if mean.number in words else [])]
-    return "\n".join([str(mean.number), *(line for text in texts for line in _lines(one_line(text)))])
-
-
-def _lines(text: str) -> list[str]:
-    return textwrap.wrap(text, LABEL_CHARACTERS, break_long_words=False, max_lines=MAX_LABEL_LINES, placeholder=" …")
+    lines = [str(mean.number)]
+    for text in (mean.name, *([words[mean.number]] if mean.number in words else [])):
+        lines += textwrap.wrap(
+            one_line(text), LABEL_CHARACTERS, break_long_words=False, max_lines=MAX_LABEL_LINES, placeholder=" …"
+        )
+    return "\n".join(lines)
 
 
 def _datum(mean: RegionMean, label: str, floor_bits: float, is_marked: bool) -> dict[str, Any]:
@@ -175,9 +183,3 @@ def _datum(mean: RegionMean, label: str, floor_bits: float, is_marked: bool) -> 
         "n": mean.n,
         **({"marked": True} if is_marked else {}),
     }
-
-
-def _tooltip(models: Sequence[str]) -> list[Any]:
-    values = (("mean:Q", "bits", ".2f"), ("low:Q", "from", ".2f"), ("high:Q", "to", ".2f"), ("n:Q", "items"))
-    model = [("model:N",)] if len(models) > 1 else []
-    return vega.tooltips(*model, ("condition:N",), ("region:N",), *values)

@@ -141,24 +141,25 @@ def _figure(
     unit = "surprisal (bits)" if region_metric == "sum" else f"{region_metric} of token surprisals (bits)"
     tinted = " Tinted: what the predictions compare." if marked else ""
     models = len({mean.model for mean in means}) > 1
-    ordered = sorted(means, key=lambda mean: mean.number)
+    rows, records = [], []
+    for mean in sorted(means, key=lambda mean: mean.number):
+        interval = "–" if mean.low is None or mean.high is None else f"[{number(mean.low)}, {number(mean.high)}]"
+        model = (mean.model,) if models else ()
+        name = f"{mean.number} {mean.name}".strip()
+        rows.append((*model, name, mean.condition, number(mean.value), interval, str(mean.n)))
+        record = {"region": mean.number, "name": mean.name, "condition": mean.condition, "bits": mean.value}
+        bounds = {"low": mean.low, "high": mean.high, "items": mean.n}
+        records.append({**({"model": mean.model} if models else {}), **record, **bounds})
+    draw = partial(region_chart.regions, means, highlight=marked, title=f"{over}{unit}", words=words, ceiling_bits=top)
+    columns = ("region", "condition", "bits" if words else "mean (bits)", "95% interval", "items")
     return Figure(
         id="regions",
-        draw=partial(
-            region_chart.regions, means, highlight=marked, title=f"{over}{unit}", words=words, ceiling_bits=top
-        ),
+        draw=draw,
         title=TITLE,
         note=f"{note}{tinted}",
-        columns=(
-            *(["model"] if models else []),
-            *("region", "condition", "bits" if words else "mean (bits)", "95% interval", "items"),
-        ),
-        rows=tuple((*([mean.model] if models else []), *_row(mean)) for mean in ordered),
-        records=tuple(
-            {**({"model": mean.model} if models else {}), "region": mean.number, "name": mean.name}
-            | {"condition": mean.condition, "bits": mean.value, "low": mean.low, "high": mean.high, "items": mean.n}
-            for mean in ordered
-        ),
+        columns=("model", *columns) if models else columns,
+        rows=tuple(rows),
+        records=tuple(records),
     )
 
 
@@ -185,11 +186,6 @@ def _words(sentences: Conditions) -> dict[int, str]:
             if region.content:
                 contents_by_region.setdefault(region.number, {})[region.content] = None
     return {number: " / ".join(contents) for number, contents in contents_by_region.items()}
-
-
-def _row(mean: region_chart.RegionMean) -> tuple[str, ...]:
-    interval = "–" if mean.low is None or mean.high is None else f"[{number(mean.low)}, {number(mean.high)}]"
-    return (f"{mean.number} {mean.name}".strip(), mean.condition, number(mean.value), interval, str(mean.n))
 
 
 def _region(detail: Mapping[str, Any]) -> ShownRegion:
