@@ -133,24 +133,20 @@ class Reading(Tabulated):
         """One row per term of each target model and each baseline, fitted on all rows."""
         rows = []
         for target, fit in self._target_fits():
-            baseline_terms = [term for term in fit.terms if term not in fit.predictors]
-            models = (("baseline", baseline_terms, fit.baseline.coefficients), ("target", fit.terms, fit.coefficients))
-            for regression, terms, coefficients in models:
-                for column, name in enumerate(["(Intercept)", *map(str, terms)], -1):
-                    interval = coefficients.interval(column)
-                    values = (float(coefficients.values[column + 1]), float(coefficients.errors[column + 1]))
-                    statistics = (coefficients.t(column), coefficients.p(column), interval.low, interval.high)
-                    rows.append((fit.measure, target.label, regression, name, *values, *statistics))
+            models = (("baseline", fit.controls, fit.baseline), ("target", fit.terms, fit.target))
+            for regression, terms, model in models:
+                for index, name in enumerate(["(Intercept)", *map(str, terms)]):
+                    rows.append((fit.measure, target.label, regression, name, *model.coefficients.test(index)))
         return _table("measure model regression term estimate se t p low high", rows)
 
     @property
     def lags(self) -> Table:
         """One row per predictor and word from t+2 to t-3, each alone with the baseline."""
-        rows = [
-            (fit.measure, target.label, lag.term, lag.name, lag.delta_ll, lag.slope, lag.low, lag.high, lag.t, lag.n)
-            for target, fit in self._target_fits()
-            for lag in fit.lags or lag_effects(self._suite.prepared, target, fit.measure)
-        ]
+        rows = []
+        for target, fit in self._target_fits():
+            for lag in fit.lags or lag_effects(self._suite.prepared, target, fit.measure):
+                slope, keys = lag.slope, (fit.measure, target.label, lag.term, lag.word)
+                rows.append((*keys, lag.delta_ll, slope.value, slope.low, slope.high, slope.t, lag.n))
         return _table("measure model term word delta_ll slope low high t n", rows)
 
     def plot(self, kind: PlotKind = "delta_ll") -> altair.LayerChart:
@@ -231,8 +227,8 @@ class Reading(Tabulated):
         for target, fit in self._target_fits():
             for lag in fit.lags:
                 yield (
-                    *(fit.measure, names[target.label], lag.term, lag.name),
-                    *(number(lag.delta_ll), number(lag.slope), f"{lag.t:.1f}", f"{lag.n:,}"),
+                    *(fit.measure, names[target.label], lag.term, lag.word),
+                    *(number(lag.delta_ll), number(lag.slope.value), f"{lag.slope.t:.1f}", f"{lag.n:,}"),
                 )
 
     def _target_fits(self) -> Iterator[tuple[PredictorSet, MeasureFit]]:

@@ -113,6 +113,10 @@ def test_a_term_without_information_of_its_own_is_an_error_with_its_fold(
     refused(found, message, "training set of fold")
 
 
+def test_a_constant_measure_is_an_error(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    refused(said(tmp_path, [{**row, "rt": 250} for row in rows]), "spr.csv", "the measure is constant")
+
+
 def test_too_few_rows_empty_folds_and_few_groups_are_errors_with_the_numbers(
     tmp_path: Path, rows: list[dict[str, Any]]
 ) -> None:

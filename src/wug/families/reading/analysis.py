@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from wug.arrays import Floats, Indices
+from wug.arrays import Floats, Indices, Mask
 from wug.errors import InputError, WugError
 from wug.families.reading import regression
 from wug.families.reading.design import Design, PredictorSet, complete_rows, design_of
 from wug.families.reading.prepare import FREQUENCY, PreparedTable, flagged
-from wug.families.reading.regression import Coefficients, Regression, Validated
+from wug.families.reading.regression import Coefficient, Regression, Validated, sign_flip_p
 from wug.families.reading.table import has_punctuation
 from wug.families.reading.terms import RegressionTerm
 from wug.formatting import interval_text
@@ -32,20 +32,13 @@ SUSPICIOUS_T = 3.29
 class LagEffect(NamedTuple):
     """A predictor at one word, added alone to the baseline."""
 
-    lag: int
+    word: str
+    """Such as `t-1` for the previous word."""
     term: str
     delta_ll: float
-    slope: float
-    low: float
-    high: float
-    t: float
+    slope: Coefficient
     n: int
     """Rows that have all of these words."""
-
-    @property
-    def name(self) -> str:
-        """Such as `t-1` for the previous word."""
-        return "t" if self.lag == 0 else f"t{-self.lag:+d}"
 
 
 class MeasureFit(NamedTuple):
@@ -58,11 +51,10 @@ class MeasureFit(NamedTuple):
     folds: Indices
     baseline: Validated
     target: Validated
-    terms: tuple[RegressionTerm, ...]
-    """Of the target model: those of the baseline first."""
+    controls: tuple[RegressionTerm, ...]
+    """The terms of the baseline."""
     predictors: tuple[RegressionTerm, ...]
-    coefficients: Coefficients
-    """Of the target model on all rows."""
+    """The terms that the target model has in addition."""
     x: Floats
     """The first predictor at the word itself."""
     units: Sequence[str] | None
@@ -70,9 +62,14 @@ class MeasureFit(NamedTuple):
     dropped: Mapping[str, int]
     """Rows without a value, by column; a row may lack several."""
     missing: int
-    zeros: int = 0
+    zeros: int
     lags: tuple[LagEffect, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def terms(self) -> tuple[RegressionTerm, ...]:
+        """Of the target model."""
+        return (*self.controls, *self.predictors)
 
     @property
     def delta(self) -> Floats:
@@ -84,45 +81,39 @@ class MeasureFit(NamedTuple):
         """Percent of the variance that the baseline leaves, in-sample."""
         return 100 * (1 - self.target.coefficients.rss / self.baseline.coefficients.rss)
 
-    def slope_of(self, term: RegressionTerm) -> int:
-        """The column of a term."""
-        return self.terms.index(term)
+    def slope(self, term: RegressionTerm) -> Coefficient:
+        """The slope of a term in the target model, on all rows."""
+        return self.target.coefficients.test(1 + self.terms.index(term))
 
 
 def analyse(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> list[list[MeasureFit]]:
     """For each predictor set, one fit per measure. All sets share their rows."""
     if not sets:
         raise InputError("no predictors: name terms (--predictors), a model (--model) or a table (--surprisals)")
-    each = [_fit_measure(prepared, sets, measure) for measure in prepared.settings.measure]
-    unused = tuple(_unused_frequency(prepared, sets))
-    fits = [[fit._replace(warnings=(*fit.warnings, *unused)) for fit in fits_of_model] for fits_of_model in each]
-    return [list(measure_fits) for measure_fits in zip(*fits, strict=True)]
-
-
-def _unused_frequency(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> Iterator[str]:
     terms = (*prepared.baseline, *(term for predictors in sets for term in predictors.terms))
-    used = {factor.column for term in terms for factor in term.factors}
-    if prepared.settings.frequency is not None and FREQUENCY not in used:
-        yield f"--frequency makes {FREQUENCY}, which no term uses: add it to --baseline"
+    unused: tuple[str, ...] = ()
+    if prepared.settings.frequency and all(factor.column != FREQUENCY for term in terms for factor in term.factors):
+        unused = (f"--frequency makes {FREQUENCY}, which no term uses: add it to --baseline",)
+    by_measure = [_fit_measure(prepared, sets, measure) for measure in prepared.settings.measure]
+    return [[fit._replace(warnings=fit.warnings + unused) for fit in fits] for fits in zip(*by_measure, strict=True)]
 
 
 def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure: str) -> list[MeasureFit]:
-    times, targets = prepared.measured(measure), prepared.targets
-    if "zero" in prepared.settings.exclude:
+    settings, targets = prepared.settings, prepared.targets
+    times = prepared.values_at(prepared.table.numbers(measure), settings.shift, measure)
+    if "zero" in settings.exclude:
         targets = targets & (times != 0)
-    zeros = int(np.count_nonzero(prepared.targets & ~targets))
-    y = prepared.transformed(times, targets, measure)
+    y = times if settings.transform == "none" else _logarithms(prepared, times, targets, measure)
     design = design_of(prepared, sets)
-    _refuse_measure_as_term(prepared, design, measure)
+    if settings.shift == 0 and measure in design.absent:
+        raise InputError(f"measure {measure!r} is also a term of the model: leave it out", file=prepared.table.file)
     rows, dropped, missing = complete_rows(prepared, design, y, targets, measure)
-    results = _fit(prepared, design, y, rows)
+    folds, (baseline, *models) = _fit(prepared, design, design.added, y, rows)
     units, unclustered = prepared.units(rows)
     general = [prepared.fold_warning(rows), unclustered, *_implausible(prepared, times[rows], measure)]
     codes = None if units is None else np.unique(units, return_inverse=True)[1]
-    draws, seed = prepared.settings.permutations, prepared.settings.seed
     fits = []
-    for index, (predictors, (folds, baseline, target, coefficients)) in enumerate(zip(sets, results, strict=True)):
-        first = design.columns[design.targets[index][len(design.baseline)]]
+    for index, (predictors, target) in enumerate(zip(sets, models, strict=True)):
         fit = MeasureFit(
             measure=measure,
             rows=rows,
@@ -130,56 +121,59 @@ def _fit_measure(prepared: PreparedTable, sets: Sequence[PredictorSet], measure:
             folds=folds,
             baseline=baseline,
             target=target,
-            terms=design.terms[index],
-            predictors=design.added[index],
-            coefficients=coefficients,
-            x=first[rows],
+            controls=prepared.baseline,
+            predictors=design.added_terms[index],
+            x=design.columns[design.added[index][0]][rows],
             units=units,
-            p=regression.sign_flip_p(target.loglik - baseline.loglik, codes, draws, seed),
+            p=sign_flip_p(target.loglik - baseline.loglik, codes, settings.permutations, settings.seed),
             dropped=dropped,
             missing=missing,
-            zeros=zeros,
+            zeros=int(np.count_nonzero(prepared.targets & ~targets)),
         )
-        lags = (
-            lag_effects(prepared, predictors, measure) if prepared.settings.lags and predictors.with_spillover else ()
-        )
-        warnings = [*filter(None, general), *_lag_warnings(lags, fit)]
+        warnings = [warning for warning in general if warning is not None]
         if predictors.with_spillover:
-            warnings += _warn_influential_rows(prepared, design, y, predictors, index, fit)
-        fits.append(fit._replace(lags=lags, warnings=tuple(warnings)))
+            lags = lag_effects(prepared, predictors, measure) if settings.lags else ()
+            influential = _warn_influential_rows(prepared, design, y, predictors, index, fit)
+            warnings += [*_lag_warnings(lags, fit), *influential]
+            fit = fit._replace(lags=lags)
+        fits.append(fit._replace(warnings=tuple(warnings)))
     return fits
 
 
-Fitted: TypeAlias = tuple[Indices, Validated, Validated, Coefficients]
+def _logarithms(prepared: PreparedTable, times: Floats, targets: Mask, measure: str) -> Floats:
+    low = np.flatnonzero(targets & (times <= 0))
+    if len(low):
+        raise prepared.table.error(
+            f"{len(low):,} values are zero or negative and have no logarithm. Remove them with --where "
+            f"{measure + ' > 0'!r}",
+            low,
+            measure,
+        )
+    return np.log(np.where(times > 0, times, np.nan))
 
 
-def _fit(prepared: PreparedTable, design: Design, y: Floats, rows: Indices) -> list[Fitted]:
+def _fit(
+    prepared: PreparedTable, design: Design, added: Sequence[Sequence[int]], y: Floats, rows: Indices
+) -> tuple[Indices, list[Validated]]:
+    """The folds; and the baseline and the models with these columns in addition."""
     settings = prepared.settings
     if not len(rows):
         raise InputError("no rows are left", file=prepared.table.file)
     folds = _folds(prepared, rows)
-    x = np.empty((len(rows), len(design.columns)), order="F")
-    for index, values in enumerate(design.columns):
-        x[:, index] = values[rows]
+    x = np.column_stack([values[rows] for values in design.columns])
     try:
         model = Regression(x, y[rows], None if settings.split == "none" else folds, design.names)
-        baseline = model.validate(design.baseline, settings.sigma)
-        results = []
-        for columns in design.targets:
-            target = model.validate(columns, settings.sigma)
-            coefficients = model.fit(columns, scaled=True) if settings.scale else target.coefficients
-            results.append((folds, baseline, target, coefficients))
+        models = [
+            model.validate([*design.baseline, *columns], settings.sigma, scaled=settings.scale)
+            for columns in ((), *added)
+        ]
     except InputError as error:
         raise InputError(error.message, file=prepared.table.file) from None
-    return results
+    return folds, models
 
 
 def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
-    settings = prepared.settings
-    if settings.split == "none":
-        return np.zeros(len(rows), np.intp)
-    column = prepared.split_column(rows)
-    count = settings.folds
+    settings, count, column = prepared.settings, prepared.settings.folds, prepared.split_column(rows)
     if column is not None:
         groups = prepared.table.codes(column)[rows]
         if (values := len(np.unique(groups))) < count:
@@ -189,6 +183,8 @@ def _folds(prepared: PreparedTable, rows: Indices) -> Indices:
                 file=prepared.table.file,
             )
         return regression.grouped(groups, count)
+    if settings.split == "none":
+        return np.zeros(len(rows), np.intp)
     if len(rows) < count:
         raise InputError(f"{len(rows)} rows are fewer than {count} folds: some test folds are empty")
     if settings.split == "cut":
@@ -205,17 +201,12 @@ def lag_effects(prepared: PreparedTable, predictors: PredictorSet, measure: str)
         for lag in LAGS
     ]
     quiet = prepared._replace(settings=replace(prepared.settings, lags=False, allow_missing=True))
-    fits = _fit_measure(quiet, alone, measure)
     effects = []
-    for lag, fit in zip(LAGS, fits, strict=True):
+    for lag, fit in zip(LAGS, _fit_measure(quiet, alone, measure), strict=True):
         for term in fit.predictors:
-            column = fit.slope_of(term)
-            interval = fit.coefficients.interval(column)
-            slope = float(fit.coefficients.values[column + 1])
-            t = fit.coefficients.t(column)
-            delta = float(fit.delta.mean())
-            n = len(fit.rows)
-            effects.append(LagEffect(lag, str(term.at(-lag)), delta, slope, interval.low, interval.high, t, n))
+            slope, delta = fit.slope(term), float(fit.delta.mean())
+            name = "t" if lag == 0 else f"t{-lag:+d}"
+            effects.append(LagEffect(name, str(term.at(-lag)), delta, slope, len(fit.rows)))
     return tuple(effects)
 
 
@@ -227,9 +218,10 @@ def _lag_warnings(lags: Sequence[LagEffect], fit: MeasureFit) -> Iterator[str]:
             f"not on the {len(fit.rows):,} rows of ΔLL above"
         )
     for effect in lags:
-        if effect.lag == -1 and abs(effect.t) > SUSPICIOUS_T:
+        slope = effect.slope
+        if effect.word == "t+1" and abs(slope.t) > SUSPICIOUS_T:
             yield (
-                f"{effect.term} of the next word predicts {measure} (slope {effect.slope:.3g}, t = {effect.t:.1f}). In "
+                f"{effect.term} of the next word predicts {measure} (slope {slope.value:.3g}, t = {slope.t:.1f}). In "
                 "self-paced reading that is impossible: the times may belong to the next word (--shift 1 moves them)"
             )
 
@@ -238,9 +230,8 @@ def _warn_influential_rows(
     prepared: PreparedTable, design: Design, y: Floats, predictors: PredictorSet, index: int, fit: MeasureFit
 ) -> Iterator[str]:
     """Warnings about rows that may carry an effect by themselves, with ΔLL without them."""
-    rows, measure = fit.rows, fit.measure
-    kinds = dict(predictors.suspicious)
-    for term in design.added[index]:
+    rows, kinds = fit.rows, dict(predictors.suspicious)
+    for term in fit.predictors:
         if len(term.factors) == 1 and term.factors[0].lag == 0:
             name = term.factors[0].column
             values = predictors.columns[name] if name in predictors.columns else prepared.table.numbers(name)
@@ -249,26 +240,20 @@ def _warn_influential_rows(
         kinds["unknown word"] = flagged(prepared.table)
     if prepared.words is not None and "punctuation" not in prepared.settings.exclude:
         kinds["word with punctuation"] = np.array([has_punctuation(word) for word in prepared.words], bool)
-    single = replace(design, targets=[design.targets[index]])
     for kind, mask in kinds.items():
-        count = int(np.count_nonzero(mask[rows]))
-        if not count:
+        others = np.flatnonzero(~mask[rows])
+        if len(others) == len(rows):
             continue
-        what = f"{measure}: {count:,} of {len(rows):,} rows: {kind}"
+        what = f"{fit.measure}: {len(rows) - len(others):,} of {len(rows):,} rows: {kind}"
         try:
-            _, baseline, target, _ = _fit(prepared, single, y, rows[~mask[rows]])[0]
+            _, (baseline, target) = _fit(prepared, design, [design.added[index]], y, rows[others])
         except WugError:  # too few rows are left
             yield what
         else:
-            units = None if fit.units is None else [fit.units[at] for at in np.flatnonzero(~mask[rows]).tolist()]
+            units = None if fit.units is None else [fit.units[at] for at in others.tolist()]
             delta = estimate("", "", (target.loglik - baseline.loglik).tolist(), units=units)
             interval = interval_text(delta.low, delta.high, delta.method, share=False)
             yield f"{what}; refitted without them, ΔLL is {delta.value:.6f} {interval}".rstrip()
-
-
-def _refuse_measure_as_term(prepared: PreparedTable, design: Design, measure: str) -> None:
-    if prepared.settings.shift == 0 and measure in design.absent:
-        raise InputError(f"measure {measure!r} is also a term of the model: leave it out", file=prepared.table.file)
 
 
 def _implausible(prepared: PreparedTable, times: Floats, measure: str) -> Iterator[str]:

@@ -33,58 +33,54 @@ class PredictorSet:
 class Design:
     """The columns of a baseline and several target models, over all rows of the table."""
 
-    columns: list[Floats]
-    names: list[str]
-    baseline: list[int]
-    targets: list[list[int]]
-    terms: list[tuple[RegressionTerm, ...]]
-    added: list[tuple[RegressionTerm, ...]]
-    """Those that the baseline does not have."""
+    columns: list[Floats] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    baseline: list[int] = field(default_factory=list)
+    added: list[list[int]] = field(default_factory=list)
+    """The columns that each target model has in addition."""
+    added_terms: list[tuple[RegressionTerm, ...]] = field(default_factory=list)
     absent: dict[str, Mask] = field(default_factory=dict)
     """Rows without a value, by column; `no word at t-1` for rows without an earlier word."""
 
 
 def design_of(prepared: PreparedTable, sets: Sequence[PredictorSet]) -> Design:
     """The columns of the baseline and of each target model, each once."""
-    design = Design([], [], [], [], [], [])
+    design = Design()
     known: dict[tuple[int, tuple[Factor, ...]], int] = {}
 
-    def column(term: RegressionTerm, predictors: PredictorSet | None, owner: int) -> int:
-        own = predictors is not None and any(factor.column in predictors.columns for factor in term.factors)
-        key = (owner if own else -1, term.key)
+    def column(term: RegressionTerm, own: Mapping[str, Floats], owner: int) -> int:
+        key = (owner if any(factor.column in own for factor in term.factors) else -1, term.key)
         if key not in known:
             known[key] = len(design.columns)
-            own_columns = predictors.columns if predictors is not None else {}
-            design.columns.append(term_values(prepared, term, own_columns))
-            for factor in term.factors:
-                _note_absent(design.absent, prepared, factor, own_columns)
+            design.columns.append(term_values(prepared, term, own))
             design.names.append(str(term))
+            for factor in term.factors:
+                _note_absent(design.absent, prepared, factor, own)
         return known[key]
 
     baseline = prepared.baseline
-    design.baseline = [column(term, None, -1) for term in baseline]
-    words = prepared.settings.spillover_words
+    design.baseline = [column(term, {}, -1) for term in baseline]
     for owner, predictors in enumerate(sets):
-        own = spread(predictors.terms, words if predictors.with_spillover else 0, prepared.settings.position)
-        terms = distinct([*baseline, *own])
-        added = terms[len(baseline) :]
+        words = prepared.settings.spillover_words if predictors.with_spillover else 0
+        own = spread(predictors.terms, words, prepared.settings.position)
+        added = distinct([*baseline, *own])[len(baseline) :]
         if not added:
             raise InputError(f"predictors {written(predictors.terms)!r} are all in the baseline: nothing to compare")
-        design.terms.append(terms)
-        design.added.append(added)
-        design.targets.append([*design.baseline, *(column(term, predictors, owner) for term in added)])
+        design.added_terms.append(added)
+        design.added.append([column(term, predictors.columns, owner) for term in added])
     return design
 
 
 def _note_absent(absent: dict[str, Mask], prepared: PreparedTable, factor: Factor, own: Mapping[str, Floats]) -> None:
-    values = _column(prepared, factor.column, own)
-    if factor.lag == 0 or prepared.keys is None:
-        absent[factor.column] = absent.get(factor.column, False) | np.isnan(values)
-        return
-    at = prepared.keys.neighbour(factor.lag)
-    absent[f"no word at t{-factor.lag:+d}"] = at < 0
-    if (lacking := (at >= 0) & np.isnan(values[at])).any():
-        absent[str(factor)] = absent.get(str(factor), False) | lacking
+    lacking = np.isnan(_column(prepared, factor.column, own))
+    if factor.lag and prepared.keys is not None:
+        at = prepared.keys.neighbour(factor.lag)
+        absent[f"no word at t{-factor.lag:+d}"] = at < 0
+        lacking = (at >= 0) & lacking[at]
+        if not lacking.any():
+            return
+    name = str(factor) if factor.lag else factor.column
+    absent[name] = absent.get(name, False) | lacking
 
 
 def _column(prepared: PreparedTable, name: str, own: Mapping[str, Floats]) -> Floats:
@@ -107,10 +103,8 @@ def _hint(name: str) -> str:
 
 def term_values(prepared: PreparedTable, term: RegressionTerm, own: Mapping[str, Floats]) -> Floats:
     """The product of a term's factors in every row."""
-    return reduce(
-        np.multiply,
-        (prepared.values_at(_column(prepared, factor.column, own), factor.lag, str(factor)) for factor in term.factors),
-    )
+    factors = (prepared.values_at(_column(prepared, f.column, own), f.lag, str(f)) for f in term.factors)
+    return reduce(np.multiply, factors)
 
 
 def complete_rows(
@@ -118,32 +112,21 @@ def complete_rows(
 ) -> tuple[Indices, dict[str, int], int]:
     """Rows that have every value, in order; how many lack each column, and how many lack any."""
     table = prepared.table
-    lacking = np.zeros(len(table), bool)
-    dropped: dict[str, int] = {}
-    for name, absent in (
-        (measure, np.isnan(y)),
-        *design.absent.items(),
-        *((name, np.isnan(table.numbers(name))) for name in _other_columns(prepared, design, measure)),
-    ):
-        lacking |= targets & absent
-        if count := int(np.count_nonzero(targets & absent)):
-            dropped[name] = count
+    absent: dict[str, Mask] = {measure: np.isnan(y), **design.absent}
+    absent[measure] = absent[measure] | np.isnan(y)
+    if prepared.settings.complete == "all":
+        others = (name for name in table.columns if name not in absent and table.is_numeric(name))
+        absent |= {name: np.isnan(table.numbers(name)) for name in others}
+    lacking = targets & np.any(list(absent.values()), axis=0)
+    dropped = {name: count for name, rows in absent.items() if (count := int(np.count_nonzero(targets & rows)))}
     missing, wanted = int(np.count_nonzero(lacking)), int(np.count_nonzero(targets))
     if not wanted:
         raise InputError("no row meets the conditions. Remove a --where or --exclude", file=table.file)
-    reasons = ", ".join(f"{name} {count:,}" for name, count in dropped.items())
     if 2 * missing > wanted and not prepared.settings.allow_missing:
+        reasons = ", ".join(f"{name} {count:,}" for name, count in dropped.items())
         raise table.error(
             f"{missing:,} of {wanted:,} rows lack a value ({reasons}). Check these columns, or accept it with "
             "--allow-missing",
             np.flatnonzero(lacking),
         )
     return prepared.order(np.flatnonzero(targets & ~lacking)), dropped, missing
-
-
-def _other_columns(prepared: PreparedTable, design: Design, measure: str) -> list[str]:
-    """Numeric columns that are not in use, where they must have a value too."""
-    if prepared.settings.complete == "used":
-        return []
-    table, used = prepared.table, {measure, *design.absent}
-    return [name for name in table.columns if name not in used and table.is_numeric(name)]

@@ -58,8 +58,9 @@ def predicted_effect(
     lags = [factor.lag for factor in single if factor.column == term]
     if not lags:
         raise InputError(f"the model has no term {term!r}: fit it with that predictor")
-    columns = [fit.slope_of(RegressionTerm((Factor(term, lag),))) + 1 for lag in lags]
-    slopes, covariance = fit.coefficients.values[columns], fit.coefficients.covariance[np.ix_(columns, columns)]
+    columns = [1 + fit.terms.index(RegressionTerm((Factor(term, lag),))) for lag in lags]
+    coefficients = fit.target.coefficients
+    slopes, covariance = coefficients.values[columns], coefficients.covariance[np.ix_(columns, columns)]
     differences = _differences(surprisals, conditions, region, lags)
     effects = differences @ slopes
     mean = differences.mean(axis=0)
@@ -79,13 +80,16 @@ def measured_effect(
     for item, condition, where, value in rows:
         if where == region:
             times.setdefault((item, condition), []).append(value)
-    items = [item for item, condition in times if condition == conditions[0] and (item, conditions[1]) in times]
-    if not items:
+    differences = [
+        fmean(values) - fmean(times[item, conditions[1]])
+        for (item, condition), values in times.items()
+        if condition == conditions[0] and (item, conditions[1]) in times
+    ]
+    if not differences:
         raise InputError(f"no item has both conditions {conditions[0]!r} and {conditions[1]!r} at region {region}")
-    differences = [fmean(times[item, conditions[0]]) - fmean(times[item, conditions[1]]) for item in items]
     interval = mean_interval(differences)
     low, high = (None, None) if interval is None else (interval.low, interval.high)
-    return ConditionEffect(region, fmean(differences), low, high, len(items))
+    return ConditionEffect(region, fmean(differences), low, high, len(differences))
 
 
 def _differences(surprisals: Surprisals, conditions: tuple[str, str], region: int, lags: Sequence[int]) -> Floats:

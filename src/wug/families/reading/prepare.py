@@ -10,9 +10,8 @@ import numpy as np
 
 from wug.arrays import Floats, Indices, Mask
 from wug.errors import InputError, needs_extra
-from wug.families.reading.keys import Keys
-from wug.families.reading.settings import BY, MIN_CLUSTERS, NO_CLUSTER, ReadingSettings
-from wug.families.reading.table import WordTable, aggregate, bare, has_punctuation
+from wug.families.reading.settings import KEYS, MIN_CLUSTERS, NO_CLUSTER, ReadingSettings
+from wug.families.reading.table import Keys, WordTable, aggregate, bare, has_punctuation
 from wug.families.reading.terms import RegressionTerm, parse, spread
 from wug.formatting import number, plural
 
@@ -38,24 +37,6 @@ class PreparedTable(NamedTuple):
         """The terms of the baseline, with those of earlier words."""
         return spread(parse(self.settings.baseline), self.settings.spillover_words, self.settings.position)
 
-    def measured(self, measure: str) -> Floats:
-        """The dependent variable as it is in the table, moved as the settings say."""
-        return self.values_at(self.table.numbers(measure), self.settings.shift, measure)
-
-    def transformed(self, values: Floats, targets: Mask, measure: str) -> Floats:
-        """The dependent variable of the regressions."""
-        if self.settings.transform == "log":
-            low = np.flatnonzero(targets & (values <= 0))
-            if len(low):
-                raise self.table.error(
-                    f"{len(low):,} values are zero or negative and have no logarithm. Remove them with "
-                    f"--where {measure + ' > 0'!r}",
-                    low,
-                    measure,
-                )
-            values = np.log(np.where(values > 0, values, np.nan))
-        return values
-
     def values_at(self, values: Floats, words_back: int, name: str) -> Floats:
         """The values of earlier words, NaN where there is no such word."""
         if words_back == 0:
@@ -80,19 +61,20 @@ class PreparedTable(NamedTuple):
 
     def split_column(self, rows: Indices) -> str | None:
         """The column by whose values folds are made; None for folds by rows."""
-        split, text = self.settings.split, self.settings.text
-        if split is not None:
-            return split.removeprefix(BY) if split.startswith(BY) else None
-        return (
-            text if text is not None and len(np.unique(self.table.codes(text)[rows])) >= self.settings.folds else None
-        )
+        if self.settings.split is not None:
+            return self.settings.split_by
+        text = self.settings.text
+        return text if text is not None and self._distinct(text, rows) >= self.settings.folds else None
+
+    def _distinct(self, column: str, rows: Indices) -> int:
+        return len(np.unique(self.table.codes(column)[rows]))
 
     def fold_warning(self, rows: Indices) -> str | None:
         """A warning if folds are blocks of rows because there are fewer texts than folds."""
         text, count = self.settings.text, self.settings.folds
         if self.settings.split is not None or text is None or self.split_column(rows) is not None:
             return None
-        groups = len(np.unique(self.table.codes(text)[rows]))
+        groups = self._distinct(text, rows)
         fix = f"Use --folds {groups}" if groups > 1 else "Words of the text are in training and test"
         return (
             f"{text!r} has {plural(groups, 'value')}, fewer than {count} folds: folds are blocks of rows, not texts. "
@@ -104,21 +86,21 @@ class PreparedTable(NamedTuple):
         column = self.settings.cluster or self.settings.text
         if column == NO_CLUSTER:
             return None, None
-        if column is None:
-            if (by := self.split_column(rows)) is None:
-                return None, None
-            groups = len(np.unique(self.table.codes(by)[rows]))
+        if column is not None:
+            values = self.table.texts(column)
+            labels = [values[row] for row in rows]
+            if (clusters := len(set(labels))) >= MIN_CLUSTERS:
+                return labels, None
             return None, (
-                f"folds are by {by!r} ({plural(groups, 'value')}), but intervals and p-values treat rows as "
-                f"independent: --cluster {by} clusters them"
+                f"{column!r} has {plural(clusters, 'value')}, too few for an interval between clusters "
+                f"({MIN_CLUSTERS} are needed): intervals and p-values treat {self._independent(rows)}, and are too "
+                "optimistic"
             )
-        values = self.table.texts(column)
-        labels = [values[row] for row in rows]
-        if (clusters := len(set(labels))) >= MIN_CLUSTERS:
-            return labels, None
+        if (by := self.split_column(rows)) is None:
+            return None, None
         return None, (
-            f"{column!r} has {plural(clusters, 'value')}, too few for an interval between clusters ({MIN_CLUSTERS} are "
-            f"needed): intervals and p-values treat {self._independent(rows)}, and are too optimistic"
+            f"folds are by {by!r} ({plural(self._distinct(by, rows), 'value')}), but intervals and p-values treat rows "
+            f"as independent: --cluster {by} clusters them"
         )
 
     def _independent(self, rows: Indices) -> str:
@@ -146,13 +128,11 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
         repeat = " ".join(f"--measure {part}" for part in parts)
         table.require(measure, "measure", f" Several measures: {repeat}" if has_several_columns else "")
         table.numbers(measure)
-    for name in ("word", "text", "position", "sentence", "subject"):
-        if (column := getattr(settings, name)) is not None:
+    cluster = None if settings.cluster == NO_CLUSTER else settings.cluster
+    named = {name: getattr(settings, name) for name in KEYS} | {"cluster": cluster, "split": settings.split_by}
+    for name, column in named.items():
+        if column is not None:
             table.require(column, f"{name} column")
-    if settings.cluster not in (None, NO_CLUSTER):
-        table.require(str(settings.cluster), "cluster column")
-    if settings.split is not None and settings.split.startswith(BY):
-        table.require(settings.split.removeprefix(BY), "split column")
     used_rows: Mask = np.ones(len(table), bool)
     removed: dict[str, int] = {}
     for condition in settings.where:
@@ -163,7 +143,7 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
     if settings.aggregate:
         if settings.position is None:
             raise InputError("averaging over participants needs the columns --text and --position", file=table.file)
-        if subject is not None and subject in (settings.cluster, (settings.split or "").removeprefix(BY)):
+        if subject is not None and subject in (settings.cluster, settings.split_by):
             raise InputError(
                 f"--aggregate averages over {subject!r}: it cannot be the column of --split or --cluster too",
                 file=table.file,
@@ -173,9 +153,8 @@ def prepare(table: WordTable, settings: ReadingSettings) -> PreparedTable:
         if subject is not None:
             table.columns[subject] = [""] * len(table)
         subject = None
-    keys = None
-    if settings.position is not None:
-        keys = Keys.of(table, settings.text, settings.position, subject)
+    position = settings.position
+    keys = None if position is None else Keys.of(table, settings.text, position, subject)
     word = settings.word or ("word" if "word" in table.columns else None)
     # Some published tables write commas as %2C.
     words = [text.replace("%2C", ",") for text in table.texts(word)] if word is not None else None

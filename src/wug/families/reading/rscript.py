@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from wug.families.reading.analysis import MeasureFit
 from wug.families.reading.design import PredictorSet, term_values
 from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.terms import Factor, RegressionTerm
 from wug.files import ASSETS, read_text, write_text
+from wug.tables import Table
 
 RESERVED = ("item", "text", "subject", "word", "fold", "y")
 SIGMA = {
@@ -35,48 +32,43 @@ def write_r(
             while folder / f"{name}.R" in written:
                 name += "_"
             data, script = folder / f"{name}.csv", folder / f"{name}.R"
-            write_text(data, _data(prepared, predictors, fit))
-            write_text(script, _script(prepared, predictors, fit, data.name))
+            keys = _keys(prepared, fit)
+            factors = dict.fromkeys(factor for term in fit.terms for factor in term.factors)
+            columns = {
+                _variable(factor): term_values(prepared, RegressionTerm((factor,)), predictors.columns)[fit.rows]
+                for factor in factors
+            }
+            arrays = {"fold": fit.folds + 1, "y": fit.y, **columns}
+            table = Table({**keys, **{name: values.tolist() for name, values in arrays.items()}})
+            write_text(data, table.text("csv", raw=True))
+            write_text(script, _script(prepared, predictors, fit, keys, data.name))
             written += [data, script]
     return written
-
-
-def _data(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit) -> str:
-    factors = list(dict.fromkeys(factor for term in fit.terms for factor in term.factors))
-    columns = [
-        term_values(prepared, RegressionTerm((factor,)), predictors.columns)[fit.rows].tolist() for factor in factors
-    ]
-    keys = _keys(prepared, fit)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*RESERVED, *map(_variable, factors)])
-    for row in range(len(fit.rows)):
-        cells = [keys[name][row] for name in ("item", "text", "subject", "word")]
-        values = [repr(values[row]) for values in columns]
-        writer.writerow([*cells, int(fit.folds[row]) + 1, repr(float(fit.y[row])), *values])
-    return out.getvalue()
 
 
 def _keys(prepared: PreparedTable, fit: MeasureFit) -> dict[str, list[str]]:
     """The item, text, participant and word of each row used; empty where the table has none."""
     settings, table, rows = prepared.settings, prepared.table, fit.rows.tolist()
-    columns = {name: getattr(settings, name) for name in ("text", "subject", "word", "position")}
-    texts = {name: [""] * len(table) if column is None else table.texts(column) for name, column in columns.items()}
-    keys = {name: [values[row] for row in rows] for name, values in texts.items()}
+    keys = {}
+    for name in ("text", "subject", "word", "position"):
+        column = getattr(settings, name)
+        texts = None if column is None else table.texts(column)
+        keys[name] = [""] * len(rows) if texts is None else [texts[row] for row in rows]
+    positions = keys.pop("position")
     if settings.position is not None:
-        items = [f"{text}/{position}" for text, position in zip(keys["text"], keys["position"], strict=True)]
+        items = [f"{text}/{position}" for text, position in zip(keys["text"], positions, strict=True)]
     else:
         items = [text or f"row {row + 1}" for text, row in zip(keys["text"], rows, strict=True)]
-    return {**keys, "item": items}
+    return {"item": items, **keys}
 
 
-def _script(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, data: str) -> str:
+def _script(
+    prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, keys: Mapping[str, Sequence[str]], data: str
+) -> str:
     settings = prepared.settings
-    below = [term for term in fit.terms if term not in fit.predictors]
     head = fit.predictors[0]
     first, others = _formula([head]), [term for term in fit.terms if term != head]
     smooth = first if len(head.factors) == 1 else f"I({' * '.join(map(_variable, head.factors))})"
-    keys = _keys(prepared, fit)
     wanted = ("text", "word") if settings.subject is None or settings.aggregate else ("subject", "item")
     grouping = [name for name in wanted if 1 < len(set(keys[name])) < len(fit.rows)]
     random = [f" + ({f'1 + {first}' if name == 'subject' else '1'} | {name})" for name in grouping]
@@ -86,15 +78,15 @@ def _script(prepared: PreparedTable, predictors: PredictorSet, fit: MeasureFit, 
         characters=", ".join(f'{name} = "character"' for name in RESERVED[:4]),
         measure=fit.measure,
         label=re.sub(r"[\r\n]", " ", predictors.label),
-        delta=float(np.mean(fit.delta)),
+        delta=float(fit.delta.mean()),
         data=data,
-        baseline=f"y ~ {_formula(below)}",
+        baseline=f"y ~ {_formula(fit.controls)}",
         target=f"y ~ {_formula(fit.terms)}",
         sigma=SIGMA[settings.sigma],
         train="rep(TRUE, nrow(d))" if settings.split == "none" else "!test",
         grouped=str(bool(random)).upper(),
         mixed=f"y ~ {_formula(fit.terms)}{''.join(random)}",
-        mixed_baseline=f"y ~ {_formula(below)}{''.join(random)}",
+        mixed_baseline=f"y ~ {_formula(fit.controls)}{''.join(random)}",
         first=first,
         linear=f"y ~ {first}{rest}",
         smooth=f'y ~ s({smooth}, bs = "cr", k = 20){rest}',

@@ -78,6 +78,11 @@ class ReadingSettings:
             return self.spillover
         return DEFAULT_SPILLOVER if self.text is not None and self.position is not None else 0
 
+    @property
+    def split_by(self) -> str | None:
+        """The column whose values are kept together in folds, if the user names one."""
+        return self.split.removeprefix(BY) if self.split is not None and self.split.startswith(BY) else None
+
     def signature(self) -> dict[str, str]:
         """Every setting that can change a number."""
         values: dict[str, Any] = {name: getattr(self, name) for name in (*KEYS, "context", "shift")}
@@ -105,7 +110,7 @@ def settings(options: Mapping[str, str], measure: Sequence[str] = (), where: Seq
     parts = where or values["where"].split(";")
     values["where"] = tuple(part.strip() for part in parts if part.strip())
     chosen = ReadingSettings(**values)
-    if chosen.split is not None and chosen.split not in SPLITS and not chosen.split.startswith(BY):
+    if chosen.split not in (None, *SPLITS) and chosen.split_by is None:
         raise InputError(f"split={chosen.split}: use one of {', '.join(SPLITS)}, or by:COLUMN")
     if not chosen.measure:
         raise InputError("no measure given. Name the column with the reading times: --measure COLUMN")

@@ -132,15 +132,13 @@ def estimates(fit: MeasureFit, *, only: bool) -> Iterator[Estimate]:
     yield Estimate("ll_baseline", group, float(fit.baseline.loglik.mean()), n)
     yield Estimate("ll_target", group, float(fit.target.loglik.mean()), n)
     yield Estimate("partial_r2", group, fit.partial_r2, n)
-    for term in (*fit.predictors, *(term for term in fit.terms if term not in fit.predictors)):
-        column = fit.slope_of(term)
-        interval = fit.coefficients.interval(column)
-        value = float(fit.coefficients.values[column + 1])
-        yield Estimate.of(f"slope:{term}", group, value, n, interval, "t")
+    for term in (*fit.predictors, *fit.controls):
+        slope = fit.slope(term)
+        yield Estimate(f"slope:{term}", group, slope.value, n, slope.low, slope.high, "t")
     for effect in fit.lags:
-        name = f"{effect.term}@{effect.name}"
+        name, slope = f"{effect.term}@{effect.word}", effect.slope
         yield Estimate(f"lag_delta_ll:{name}", group, effect.delta_ll, effect.n)
-        yield Estimate(f"lag_slope:{name}", group, effect.slope, effect.n, effect.low, effect.high, "t")
+        yield Estimate(f"lag_slope:{name}", group, slope.value, effect.n, slope.low, slope.high, "t")
 
 
 def dropped_text(prepared: PreparedTable, fit: MeasureFit) -> str:
@@ -169,12 +167,7 @@ class FitOutcomes(Sequence[Outcome]):
                 yield from _outcomes(self.prepared, fit, slice(first, first + AT_ONCE))
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return [self[at] for at in range(len(self))[key]]
-        at, fits = range(len(self))[key], iter(self.fits)
-        while at >= len((fit := next(fits)).rows):
-            at -= len(fit.rows)
-        return next(_outcomes(self.prepared, fit, slice(at, at + 1)))
+        return list(self)[key]
 
 
 def _outcomes(prepared: PreparedTable, fit: MeasureFit, at: slice) -> Iterator[Outcome]:

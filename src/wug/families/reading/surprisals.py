@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +13,9 @@ from wug import registry
 from wug.arrays import Indices
 from wug.errors import InputError, ModelError
 from wug.families.reading.design import PredictorSet
-from wug.families.reading.keys import Keys
 from wug.families.reading.prepare import PreparedTable
 from wug.families.reading.settings import MODEL_COLUMNS
-from wug.families.reading.table import EXAMPLES, WordTable, read_words
+from wug.families.reading.table import EXAMPLES, Keys, WordTable, read_words
 from wug.families.reading.terms import parse
 from wug.requests import Request, Scored, Scorer, Span, TextScoring
 from wug.texts import rows as text_rows
@@ -58,16 +57,6 @@ def running_texts(prepared: PreparedTable) -> list[RunningText]:
     return texts
 
 
-def gaps(prepared: PreparedTable) -> int:
-    """How many positions are absent within the texts."""
-    keys = prepared.keys
-    if keys is None:
-        return 0
-    order = np.lexsort((keys.positions, keys.texts))
-    steps = np.diff(keys.positions[order])[np.diff(keys.texts[order]) == 0]
-    return int(np.maximum(steps - 1, 0).sum())
-
-
 def predict(prepared: PreparedTable, model: Scorer, use: str) -> PredictorSet:
     """The columns that a model gives for every word, in bits."""
     texts = running_texts(prepared)
@@ -106,8 +95,12 @@ def _warnings(prepared: PreparedTable, model: Scorer, context: str, *, explicit:
             f"{model.id} was trained on single sentences: the context of a word is its own sentence; --context text "
             "gives it the whole text"
         )
-    if absent := gaps(prepared):
-        yield f"{absent:,} positions are absent from the table: the model does not see these words"
+    if prepared.keys is not None:
+        texts, positions = prepared.keys.texts, prepared.keys.positions
+        order = np.lexsort((positions, texts))
+        steps = np.diff(positions[order])[np.diff(texts[order]) == 0]
+        if absent := int(np.maximum(steps - 1, 0).sum()):
+            yield f"{absent:,} positions are absent from the table: the model does not see these words"
 
 
 def read_surprisals(
@@ -131,9 +124,7 @@ def read_surprisals(
             [table.place(row) for row in model_rows],
         )
         at = _matched(prepared, part)
-        differing = _differing(prepared, part, at)
-        if len(differing) and not allow_mismatch:
-            raise _mismatch(prepared, part, at, differing)
+        differing = _differing(prepared, part, at, allowed=allow_mismatch)
         at[differing] = -1
         mismatched = max(mismatched, len(differing))
         columns = {name: np.where(at >= 0, part.numbers(name)[at], np.nan) for name in names}
@@ -167,34 +158,27 @@ def _key_column(table: WordTable, name: str, others: Sequence[str]) -> str:
     return present or name
 
 
-def _differing(prepared: PreparedTable, part: WordTable, at: Indices) -> Indices:
-    """Rows whose word is another one in the table of surprisals."""
-    words, column = prepared.words, prepared.settings.word
-    theirs = next((name for name in (column, "word") if name is not None and name in part.columns), None)
-    if words is None or theirs is None:
+def _differing(prepared: PreparedTable, part: WordTable, at: Indices, *, allowed: bool) -> Indices:
+    """Rows whose word is another one in the table of surprisals, which is an error unless it is allowed."""
+    column = next((name for name in (prepared.settings.word, "word") if name in part.columns), None)
+    if prepared.words is None or column is None:
         return np.zeros(0, np.intp)
-    others = part.texts(theirs)
-    return np.array(
-        [row for row, other in enumerate(at.tolist()) if other >= 0 and _norm(words[row]) != _norm(others[other])],
-        np.intp,
-    )
+    words, others, pairs = prepared.words, part.texts(column), list(enumerate(at.tolist()))
 
+    def equal(row: int, other: int) -> bool:
+        return _norm(words[row]) == _norm(others[other])
 
-def _mismatch(prepared: PreparedTable, part: WordTable, at: Indices, differing: Indices) -> InputError:
-    words: Mapping[int, str] = dict(enumerate(prepared.words or ()))
-    theirs = part.texts(next(name for name in (prepared.settings.word, "word") if name in part.columns))
-    pairs = "; ".join(f"{words[row]!r} and {theirs[at[row]]!r}" for row in differing[:EXAMPLES].tolist())
+    differing = np.array([row for row, other in pairs if other >= 0 and not equal(row, other)], np.intp)
+    if allowed or not len(differing):
+        return differing
+    examples = "; ".join(f"{words[row]!r} and {others[at[row]]!r}" for row in differing[:EXAMPLES].tolist())
     shifted = ""
     for shift in (1, -1):
-        moved = [
-            row
-            for row, other in enumerate(at.tolist())
-            if 0 <= other + shift < len(theirs) and _norm(words[row]) == _norm(theirs[other + shift])
-        ]
-        if len(moved) > 0.9 * len(at):
+        moved = sum(0 <= other + shift < len(others) and equal(row, other + shift) for row, other in pairs)
+        if moved > 0.9 * len(at):
             shifted = f" Nearly all agree if positions are moved by {shift:+d}: one table may count from 0."
-    return prepared.table.error(
-        f"{len(differing):,} words differ from those of {part.file} ({pairs}).{shifted} Correct the keys, or leave "
+    raise prepared.table.error(
+        f"{len(differing):,} words differ from those of {part.file} ({examples}).{shifted} Correct the keys, or leave "
         "these rows out with --allow-mismatch",
         differing,
         prepared.settings.word,

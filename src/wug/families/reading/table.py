@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from wug.arrays import Floats, Indices, Mask
+from wug.arrays import Floats, Indices, Ints, Mask
 from wug.errors import InputError, SuiteError, needs_extra, suggestion
 from wug.files import checksum_of, normalise_line_ends, read_bytes, read_text, shortened
+from wug.formatting import plural
 from wug.record_tables import TextColumn, read_table
 
 MISSING = frozenset(("", "na", "nan", "inf", "+inf", "-inf"))
@@ -24,6 +25,9 @@ MISSING = frozenset(("", "na", "nan", "inf", "+inf", "-inf"))
 _ABSENT: dict[str, Any] = {"": math.nan, "NA": math.nan}
 """The most frequent of these."""
 EXAMPLES = 3
+MAX_POSITION = 10**9
+MAX_SLIPS = 0.05
+"""Share of rows with a repeated key up to which these may be typing errors."""
 _CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<operator>=~|!~|!=|>=|<=|=|>|<)\s*(?P<value>.*?)\s*")
 
 
@@ -72,8 +76,8 @@ class WordTable:
 
     def numbers(self, column: str) -> Floats:
         """The values as numbers, NaN where one is missing or not finite."""
+        self.require(column)
         if column not in self._numbers:
-            self.require(column)
             converted, wrong = _converted(self.columns[column])
             if wrong:
                 value = shortened(str(self.columns[column][wrong[0]]), 60)
@@ -85,12 +89,10 @@ class WordTable:
 
     def is_numeric(self, column: str) -> bool:
         """Whether every value is a number or missing, and one is a number."""
-        if column not in self._numbers:
-            converted, wrong = _converted(self.columns[column])
-            if wrong or not np.isfinite(converted).any():
-                return False
-            self._numbers[column] = converted
-        return True
+        try:
+            return bool(np.isfinite(self.numbers(column)).any())
+        except InputError:
+            return False
 
     def codes(self, column: str) -> Indices:
         """A number for each distinct value, in order of first appearance."""
@@ -117,20 +119,17 @@ class WordTable:
                 pattern = re.compile(value)
             except re.error as error:
                 raise InputError(f"where {condition!r}: not a regular expression ({error})") from None
-            matches = np.array([pattern.search(text) is not None for text in self.texts(column)], bool)
-            return matches if operator == "=~" else ~matches
+            holds = np.array([pattern.search(text) is not None for text in self.texts(column)], bool)
+            return holds if operator == "=~" else ~holds
         number = _number(value)
-        if number is None or not self.is_numeric(column):
-            if operator not in ("=", "!="):
-                if number is None:
-                    raise InputError(f"where {condition!r}: {value!r} is not a number")
-                self.numbers(column)  # which says what is not a number
-            equal = np.array([text == value for text in self.texts(column)], bool)
-            return equal if operator == "=" else ~equal
+        if operator in ("=", "!=") and (number is None or not self.is_numeric(column)):
+            holds = np.array([text == value for text in self.texts(column)], bool)
+            return holds if operator == "=" else ~holds
+        if number is None:
+            raise InputError(f"where {condition!r}: {value!r} is not a number")
         values = self.numbers(column)
         with np.errstate(invalid="ignore"):
-            holds: Mask = _COMPARED[operator](values, number) & ~np.isnan(values)
-        return holds
+            return np.asarray(_COMPARED[operator](values, number) & ~np.isnan(values), bool)
 
 
 _COMPARED: dict[str, Any] = {
@@ -143,28 +142,97 @@ _COMPARED: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Where each row is: text, participant and position, and so its neighbours."""
+
+    units: Indices
+    """A number for each text and participant."""
+    texts: Indices
+    positions: Ints
+    _order: Indices
+    _sorted: Ints
+
+    @classmethod
+    def of(cls, table: WordTable, text: str | None, position: str, subject: str | None) -> Keys:
+        """The keys of a table; a key that is there twice is an error."""
+        numbers = table.numbers(position)
+        wrong = np.isnan(numbers) | (numbers != np.round(numbers)) | (np.abs(numbers) > MAX_POSITION)
+        if wrong.any():
+            raise table.error("positions must be whole numbers", np.flatnonzero(wrong), position)
+        positions = numbers.astype(np.int64)
+        texts = np.zeros(len(table), np.intp) if text is None else table.codes(text)
+        subjects = np.zeros(len(table), np.intp) if subject is None else table.codes(subject)
+        units = texts * (int(subjects.max()) + 1) + subjects
+        keys = _key(units, positions, positions)
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        if (equal := ordered[1:] == ordered[:-1]).any():
+            raise _repeated(table, (text, position, subject), order[:-1][equal], order[1:][equal])
+        return cls(units, texts, positions, order, ordered)
+
+    def neighbour(self, words_back: int) -> Indices:
+        """The row of the word `words_back` positions earlier in the same text; -1 if there is none."""
+        wanted = self.positions - words_back
+        key = _key(self.units, wanted, self.positions)
+        at = np.minimum(np.searchsorted(self._sorted, key), len(self._sorted) - 1)
+        inside = (wanted >= self.positions.min()) & (wanted <= self.positions.max())
+        return np.where(inside & (self._sorted[at] == key), self._order[at], -1)
+
+    def edges(self, groups: Indices, *, last: bool) -> Mask:
+        """The first or last word of every group of every text and participant."""
+        order = np.lexsort((self.positions, groups, self.units))
+        changes = (np.diff(self.units[order]) != 0) | (np.diff(groups[order]) != 0)
+        edge: Mask = np.zeros(len(order), bool)
+        edge[order] = np.append(changes, True) if last else np.append(True, changes)
+        return edge
+
+
+def _key(units: Indices, positions: Ints, all_positions: Ints) -> Ints:
+    """One number for each unit and position."""
+    stride = int(np.ptp(all_positions)) + 1
+    return units.astype(np.int64) * stride + positions - int(all_positions.min())
+
+
+def _repeated(table: WordTable, keys: Sequence[str | None], earlier: Indices, later: Indices) -> InputError:
+    """The error about keys that are there twice, with both places of the first ones."""
+    text, _, subject = keys
+    names = [name for name in keys if name is not None]
+    pairs = list(zip(earlier.tolist(), later.tolist(), strict=True))[:EXAMPLES]
+    examples = "; ".join(
+        f"{', '.join(f'{name} {table.texts(name)[second]}' for name in names)}: {table.place(first)} and "
+        f"{table.place(second)}"
+        for first, second in pairs
+    )
+    fixes = ["correct the positions"] if len(later) < MAX_SLIPS * len(table) else []
+    fixes += [] if text else ["name the text with --text"]
+    fixes += [] if subject else ["name the participants with --subject, or average over them with --aggregate"]
+    fix = ", or ".join(fixes) or "leave one of them out"
+    return table.error(f"repeated keys in {plural(len(later), 'row')} ({examples}). {fix[0].upper()}{fix[1:]}", later)
+
+
 def read_words(source: object) -> WordTable:
     """The table of a path (CSV, TSV, JSON Lines, Parquet; compressed or not), a `wug.Table` or a data frame."""
     if isinstance(source, (str, Path)):
         path = Path(source)
-        return _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
-    names = getattr(source, "names", None)
-    if not isinstance(names, list):
-        names = list(getattr(source, "columns", ()))
-    if not names:
-        raise InputError(f"a table must be a path, a wug.Table or a data frame, not {type(source).__name__}")
-    frame: Any = source
-    return WordTable("table", {str(name): list(frame[name]) for name in names})
+        table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
+    else:
+        frame: Any = source
+        names = getattr(source, "names", None)
+        names = names if isinstance(names, list) else list(getattr(source, "columns", ()))
+        if not names:
+            what = f"a table must be a path, a wug.Table or a data frame, not {type(source).__name__}"
+            raise InputError(what)
+        table = WordTable("table", {str(name): list(frame[name]) for name in names})
+    if not len(table):
+        raise InputError("the table has no rows", file=table.file)
+    return table
 
 
 def bare(word: str) -> str:
     """A word without punctuation around it."""
-    start, end = 0, len(word)
-    while start < end and _is_punctuation(word[start]):
-        start += 1
-    while end > start and _is_punctuation(word[end - 1]):
-        end -= 1
-    return word[start:end]
+    letters = [index for index, character in enumerate(word) if not _is_punctuation(character)]
+    return word[letters[0] : letters[-1] + 1] if letters else ""
 
 
 def has_punctuation(word: str) -> bool:
@@ -200,8 +268,6 @@ def _read_text(path: Path) -> WordTable:
     table = read_table(path, quoted=_is_quoted(path))
     if table.problems:
         raise SuiteError(table.problems[:20], file=path)
-    if not table.records:
-        raise InputError("the table has no rows", file=path)
     return WordTable(str(path), *table.by_column())
 
 
@@ -229,9 +295,8 @@ def _read_parquet(path: Path) -> WordTable:
 def _converted(values: Sequence[Any]) -> tuple[Floats, list[int]]:
     """Values as numbers, NaN for missing ones; and the rows of those that are not numbers."""
     if isinstance(values, TextColumn) and not any("_" in block for block in values.blocks):
-        for texts in (values, map(_ABSENT.get, values, values)):
-            with suppress(ValueError):
-                return _finite(np.fromiter(map(float, texts), np.float64, len(values))), []
+        with suppress(ValueError):
+            return _finite(np.fromiter(map(float, map(_ABSENT.get, values, values)), np.float64, len(values))), []
     numbers = [_number(value) for value in values]
     wrong = [row for row, number in enumerate(numbers) if number is None]
     return _finite(np.array([math.nan if number is None else number for number in numbers], np.float64)), wrong
