@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -194,9 +194,3 @@ def adopted_data(name: str) -> Path | None:
     """The folder of a set's data that the user has from elsewhere; None if there is none."""
     folder = data.adopted(name)
     return folder if folder.is_dir() else None
-
-
-def renamed(run: ImportedRun, name: str) -> ImportedRun:
-    """The run under the name that a user gives, with a checkpoint after `@`."""
-    first, at, revision = name.rpartition("@")
-    return replace(run, name=first or name, revision=revision) if at and first else replace(run, name=name)

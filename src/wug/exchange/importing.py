@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from wug import registry
 from wug.errors import InputError, UnknownName
-from wug.exchange.imported import ImportedRun, renamed
+from wug.exchange.imported import ImportedRun
 from wug.exchange.json_files import read_strict_object
 from wug.files import HEAD_BYTES, content_sha256, head, read_bytes
 from wug.identity import IMPORTED
@@ -28,7 +28,6 @@ READERS = "exchange.readers"
 MAX_FILES = 20_000
 SUFFIXES = (".json", ".jsonl", ".gz", ".eval")
 """Of files that results are usually in: an empty or damaged one in a folder is an error."""
-NOT_SIGNED = Signature()
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,6 @@ class StoredImport(NamedTuple):
 
 class _Prepared(NamedTuple):
     run: ImportedRun
-    digest: str
     results: tuple[tuple[Result, OutcomeCollector], ...]
 
     @property
@@ -90,17 +88,19 @@ def import_files(
     """
     runs = [run for name, files in _files_by_format(paths, format).items() for run in _read(name, files)]
     if model is not None:
-        if len({run.name for run in runs if run.name}) > 1:
-            names = ", ".join(sorted({run.name for run in runs}))
-            raise InputError(f"--model renames one model, and the files are of several: {names}")
-        runs = [renamed(run, model) for run in runs]
+        if len(names := sorted({run.name for run in runs if run.name})) > 1:
+            raise InputError(f"--model renames one model, and the files are of several: {', '.join(names)}")
+        name, _, revision = model.rpartition("@")  # with a checkpoint after `@`
+        runs = [replace(run, name=name, revision=revision) if name else replace(run, name=model) for run in runs]
     for run in runs:
         if not run.name:
             raise InputError("the file does not name the model: give it with --model NAME", file=run.files[0])
-    prepared = [_prepare(run) for run in sorted(_merge(runs), key=_run_order)]
-    stored = _Stored(store)
-    checked = [(prepared_run, stored.find_same(prepared_run)) for prepared_run in prepared]
-    sweep_id = None if sweep is None else _sweep(store, sweep, [prepared_run.run for prepared_run in prepared], command)
+    merged = sorted(_merge(runs), key=lambda run: (run.name, run.condition, step_of(run.revision) or 0.0, run.revision))
+    prepared = [_prepare(run) for run in merged]
+    rows = store.reader.each("SELECT id, key, model FROM runs WHERE status = 'complete' AND removed IS NULL")
+    stored = [(row["id"], row["key"], row["model"]) for row in rows]
+    checked = [(prepared_run, _find_same(store, stored, prepared_run)) for prepared_run in prepared]
+    sweep_id = None if sweep is None else _sweep(store, sweep, merged, command)
     return [_store(store, prepared_run, stored_run, sweep_id, command) for prepared_run, stored_run in checked]
 
 
@@ -121,18 +121,16 @@ def _files_by_format(paths: Sequence[Path], format: str | None) -> dict[str, lis
         raise UnknownName("format", format, available)
     files_by_format: dict[str, list[Path]] = {}
     for path in paths:
-        inside = [path] if not path.is_dir() else _files(path)
-        formats = {file: format or _format(file, available) for file in inside}
+        formats = {file: format or _format(file, available) for file in (_files(path) if path.is_dir() else [path])}
         for file, name in formats.items():
             if not name and file.suffix in SUFFIXES and not read_bytes(file, HEAD_BYTES):
                 raise InputError("the file is empty: import the others by name, or remove it", file=file)
+            if name and file not in files_by_format.setdefault(name, []):
+                files_by_format[name].append(file)
         if not any(formats.values()):
             if path.is_file() and ".json" in path.suffixes:
                 read_strict_object(path)  # a damaged file says so
             raise InputError(f"no results in a format that wug imports: {', '.join(available)}", file=path)
-        for file, name in formats.items():
-            if name and file not in files_by_format.setdefault(name, []):
-                files_by_format[name].append(file)
     return files_by_format
 
 
@@ -154,29 +152,22 @@ def _merge(runs: Sequence[ImportedRun]) -> Iterator[ImportedRun]:
     """One run per model and checkpoint; equal suites once, different ones are an error."""
     merged: dict[tuple[str, str, str, str], ImportedRun] = {}
     for run in runs:
-        key = (run.format, run.name, run.revision, run.condition)
-        previous = merged.get(key)
-        if previous is None:
-            merged[key] = run
+        previous = merged.setdefault((run.format, run.name, run.revision, run.condition), run)
+        if previous is run:
             continue
-        suites = {suite.name: suite for suite in previous.suites}
-        added = [suite for suite in run.suites if suite.name not in suites]
+        suites, added = {suite.name: suite for suite in previous.suites}, []
         for suite in run.suites:
-            if suite.name in suites and not _equal(
-                suites[suite.name].result("", NOT_SIGNED), suite.result("", NOT_SIGNED)
-            ):
+            if suite.name not in suites:
+                added.append(suite)
+            elif not _equal(suites[suite.name].result("", Signature()), suite.result("", Signature())):
                 raise InputError(
                     f"{previous.files[0]} and {run.files[0]} have different values of {suite.name} for {run.model}. "
                     "Import one of them, or give it another name with --model"
                 )
         if added:
-            merged[key] = replace(previous, files=[*previous.files, *run.files], suites=[*previous.suites, *added])
+            previous.files = [*previous.files, *run.files]
+            previous.suites = [*previous.suites, *added]
     yield from merged.values()
-
-
-def _run_order(run: ImportedRun) -> tuple[str, str, float, str]:
-    """The models by name, and the checkpoints of each by training step."""
-    return run.name, run.condition, step_of(run.revision) or 0.0, run.revision
 
 
 def _equal(first: Result, second: Result) -> bool:
@@ -194,56 +185,49 @@ def _prepare(run: ImportedRun) -> _Prepared:
             worst = max(impossible, key=lambda estimate: abs(estimate.value))  # not a mean that it is part of
             place = f"{result.suite}, {worst.metric} ({worst.group})"
             raise InputError(f"{worst.value:g} is not a proportion between 0 and 1", file=run.files[0], place=place)
-    return _Prepared(run, digest, tuple(results))
+    return _Prepared(run, tuple(results))
 
 
-class _Stored:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        rows = store.reader.each("SELECT id, key, model FROM runs WHERE status = 'complete' AND removed IS NULL")
-        self._runs = [(row["id"], row["key"], row["model"]) for row in rows if row["model"].startswith(f"{IMPORTED}/")]
+def _find_same(store: Store, runs: Sequence[tuple[int, str, str]], prepared: _Prepared) -> StoredImport | None:
+    """The run that was made of the same files, or has the same values; an error if values contradict it."""
+    for number, key, model in runs:
+        if key == prepared.key:
+            reason = "was imported before from the same content"
+        elif model == prepared.run.model and _agrees(store, number, prepared):
+            reason = "has the same values"
+        else:
+            continue
+        return StoredImport(number, tuple(store.results(number)), f"run {number} {reason}: nothing was added")
+    return None
 
-    def find_same(self, prepared: _Prepared) -> StoredImport | None:
-        """The run that was made of the same files, or has the same values; an error if values contradict it."""
-        for number, key, model in self._runs:
-            if key == prepared.key:
-                return self._stored_import(number, "was imported before from the same content")
-            if model == prepared.run.model and self._agrees(number, prepared):
-                return self._stored_import(number, "has the same values")
-        return None
 
-    def _stored_import(self, number: int, reason: str) -> StoredImport:
-        return StoredImport(number, tuple(self._store.results(number)), f"run {number} {reason}: nothing was added")
-
-    def _agrees(self, number: int, prepared: _Prepared) -> bool:
-        """Whether a run has all of these results; an error if it has other values of one."""
-        stored = {(r.suite, str(r.signature.without(IMPORTED))): r for r in self._store.results(number, outcomes=False)}
-        agrees = True
-        for result, _ in prepared.results:
-            earlier = stored.get((result.suite, str(result.signature.without(IMPORTED))))
-            equal = earlier is not None and _equal(result, earlier)
-            if earlier is not None and not equal and len(result.estimates) == len(earlier.estimates):
-                raise InputError(
-                    f"run {number} has other values of {result.suite} for {result.model}. Give the model another name "
-                    "with --model",
-                    file=prepared.run.files[0],
-                )
-            agrees &= earlier is not None and equal and result.warnings == earlier.warnings
-        return agrees
+def _agrees(store: Store, number: int, prepared: _Prepared) -> bool:
+    """Whether a run has all of these results; an error if it has other values of one."""
+    stored = {(r.suite, str(r.signature.without(IMPORTED))): r for r in store.results(number, outcomes=False)}
+    agrees = True
+    for result, _ in prepared.results:
+        earlier = stored.get((result.suite, str(result.signature.without(IMPORTED))))
+        equal = earlier is not None and _equal(result, earlier)
+        if earlier is not None and not equal and len(result.estimates) == len(earlier.estimates):
+            raise InputError(
+                f"run {number} has other values of {result.suite} for {result.model}. Give the model another name with "
+                "--model",
+                file=prepared.run.files[0],
+            )
+        agrees &= earlier is not None and equal and result.warnings == earlier.warnings
+    return agrees
 
 
 def _sweep(store: Store, name: str, runs: Sequence[ImportedRun], command: str) -> int:
     """The number of the sweep, with these runs as further members."""
     key = f"{IMPORTED}:{name}"
-    sweep = next((s for s in sweeps(store.reader) if s.name == name and _is_imported(store, s.id)), None)
-    models = dict.fromkeys([*(sweep.models if sweep else ()), *(PlannedModel(_specification(run)) for run in runs)])
-    suites = dict.fromkeys([*(sweep.suites if sweep else ()), *(suite.name for run in runs for suite in run.suites)])
-    return store.begin_sweep(key, name, command, plan_text(models, suites))
-
-
-def _is_imported(store: Store, sweep: int) -> bool:
-    row = store.reader.one("SELECT key FROM sweeps WHERE id = ?", sweep)
-    return row is not None and str(row["key"]).startswith(f"{IMPORTED}:")
+    number = store.reader.one("SELECT id FROM sweeps WHERE key = ?", key)
+    earlier = [sweep for sweep in sweeps(store.reader) if number is not None and sweep.id == number["id"]]
+    models = [model for sweep in earlier for model in sweep.models]
+    suites = [suite for sweep in earlier for suite in sweep.suites]
+    models += [PlannedModel(_specification(run)) for run in runs]
+    suites += [suite.name for run in runs for suite in run.suites]
+    return store.begin_sweep(key, name, command, plan_text(dict.fromkeys(models), dict.fromkeys(suites)))
 
 
 def _specification(run: ImportedRun) -> str:

@@ -248,7 +248,7 @@ def test_bad_samples_are_one_message_with_the_line_and_nothing_is_stored(
         ('{"results": {"a": {"acc,none": "high"}}, "model_name": "m"}', ("acc,none of a is 'high', not a number",)),
         ('{"results": {"a": 5}}', ("results.a is 5, not an object",)),
         ('{"results": {}}', ("no task",)),
-        ('{"results": {"a": {"acc": 0.5}}, "versions": 3, "n-samples": {"a": 7}}', ("not of the type",)),
+        ('{"results": {"a": {"acc": 0.5}}, "versions": 3, "n-samples": {"a": 7}}', ("versions is 3, not an object",)),
         ('{"results": {"a": {"acc": 0.5}}, "configs": {"a": {"target_delimiter": [3]}}}', ("not of the type",)),
         ('{"results": {"a": {"acc": 1e999}}}', ("not a number",)),
         ('{"results": {"a": {"acc": 0.5}, "a": {"acc": 0.6}}}', ("the key 'a' is there twice",)),

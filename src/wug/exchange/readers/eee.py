@@ -13,7 +13,6 @@ from wug.exchange.imported import ImportedRun, ImportedSuite, families_of_sample
 from wug.exchange.json_files import Json, mapping, read_object_lines, read_strict_object, require_number, text
 from wug.files import iterate_lines
 from wug.identity import OVERALL
-from wug.interfaces import Family
 from wug.outcomes import Estimate, Outcome
 from wug.samples import Sample
 
@@ -79,7 +78,7 @@ def _run(path: Path) -> ImportedRun:
             files.append(samples)
             by_wug = library.get("name") == "wug"
             about = mapping(about, "detailed_evaluation_results", path)
-            _add_samples(samples, about, document, suites, evaluations, by_wug=by_wug)
+            _add_samples(samples, about, document.get("evaluation_id"), suites, evaluations, by_wug=by_wug)
     details = model.get("additional_details") or {}
     name = text(model.get("id"), "model_info.id", path).removeprefix("local/")
     program = f"{library.get('name') or 'unknown'} {library.get('version') or ''}".strip()
@@ -124,7 +123,7 @@ def _samples_file(path: Path) -> Path | None:
 def _add_samples(
     path: Path,
     about: Json,
-    document: Json,
+    evaluation_id: object,
     suites: Mapping[str, ImportedSuite],
     evaluations: Mapping[str, Evaluation],
     *,
@@ -132,41 +131,44 @@ def _add_samples(
 ) -> None:
     """Add the outcomes of a file of samples, which is read twice so that no row is kept."""
     _require_unchanged(path, about)
-    families = _families(path, document, evaluations)
-    for suite, candidates in families.items():
-        if candidates:
-            suites[suite].kind = candidates[0].name
-    explained: dict[str, set[str]] = {suite: set() for suite in families}
-    for place, row in read_object_lines(path):
-        evaluation, _ = _evaluation(row, document, evaluations, path, place)
-        sample, item = _sample(row, path, place), str(row["sample_id"])
-        score = require_number((row.get("evaluation") or {}).get("score"), "evaluation.score", path, place)
-        metadata = {str(key): str(value) for key, value in (row.get("metadata") or {}).items() if key != "logprobs"}
+    candidates = dict.fromkeys(suites, families_of_samples())
+    for evaluation, _, sample, _, _ in _rows(path, evaluation_id, evaluations):
+        families = candidates[evaluation.suite]
+        candidates[evaluation.suite] = [f for f in families if sample.right is not None and is_item_of(f, sample)]
+    explained: set[tuple[str, str]] = set()
+    for evaluation, item, sample, score, metadata in _rows(path, evaluation_id, evaluations):
+        suite, family = suites[evaluation.suite], next(iter(candidates[evaluation.suite]), None)
         detail: dict[str, Any] = {}
-        if item not in explained[evaluation.suite]:
-            explained[evaluation.suite].add(item)
-            plain = {"source": sample.context, "target": "".join(sample.reference[:1]), "answer": sample.output}
-            detail = families[evaluation.suite][0].from_sample(sample) if families[evaluation.suite] else plain
+        if (suite.name, item) not in explained:
+            explained.add((suite.name, item))
+            if family is None:
+                detail = {"source": sample.context, "target": "".join(sample.reference[:1]), "answer": sample.output}
+            else:
+                suite.kind = family.name
+                detail = dict(family.from_sample(sample))
             detail |= {} if by_wug else metadata
         value = bool(score) if evaluation.share and score in (0.0, 1.0) else score
-        suites[evaluation.suite].add(Outcome(item, evaluation.metric, value, metadata if by_wug else {}, detail))
+        suite.add(Outcome(item, evaluation.metric, value, metadata if by_wug else {}, detail))
 
 
-def _families(path: Path, document: Json, evaluations: Mapping[str, Evaluation]) -> dict[str, list[Family]]:
-    """The families that the samples of each suite can belong to; an error if a row is there twice."""
-    available = families_of_samples()
-    families: dict[str, list[Family]] = {}
-    seen: dict[str, set[str]] = {name: set() for name in evaluations}
+def _rows(
+    path: Path, evaluation_id: object, evaluations: Mapping[str, Evaluation]
+) -> Iterator[tuple[Evaluation, str, Sample, float, dict[str, str]]]:
+    """Result, item, sample, score and metadata of each row; an error if a row is there twice."""
+    seen: set[tuple[str, str]] = set()
     for place, row in read_object_lines(path):
-        evaluation, name = _evaluation(row, document, evaluations, path, place)
+        if row.get("evaluation_id") != evaluation_id:
+            raise InputError("its evaluation_id is not that of the aggregate file", file=path, place=place)
+        name = str(row.get("evaluation_result_id") or row.get("evaluation_name"))
+        if name not in evaluations:
+            raise InputError(f"no result of the aggregate file has the id {name!r}", file=path, place=place)
         item = text(row.get("sample_id"), "sample_id", path, place)
-        if item in seen[name]:
+        if (name, item) in seen:
             raise InputError(f"the sample {item!r} is there twice", file=path, place=place)
-        seen[name].add(item)
-        sample = _sample(row, path, place)
-        candidates = families.get(evaluation.suite, available)
-        families[evaluation.suite] = [c for c in candidates if sample.right is not None and is_item_of(c, sample)]
-    return families
+        seen.add((name, item))
+        score = require_number((row.get("evaluation") or {}).get("score"), "evaluation.score", path, place)
+        metadata = {str(key): str(value) for key, value in (row.get("metadata") or {}).items() if key != "logprobs"}
+        yield evaluations[name], item, _sample(row, path, place), score, metadata
 
 
 def _require_unchanged(path: Path, about: Json) -> None:
@@ -179,18 +181,6 @@ def _require_unchanged(path: Path, about: Json) -> None:
         raise InputError(f"it has {rows:,} rows, and its aggregate file says {about['total_rows']:,}", file=path)
     if about.get("hash_algorithm") == "sha256" and about.get("checksum") not in (None, digest.hexdigest()):
         raise InputError("its SHA-256 is not that of the aggregate file: it was changed", file=path)
-
-
-def _evaluation(
-    row: Json, document: Json, evaluations: Mapping[str, Evaluation], path: Path, place: str
-) -> tuple[Evaluation, str]:
-    """The result that a row belongs to, and its id."""
-    if row.get("evaluation_id") != document.get("evaluation_id"):
-        raise InputError("its evaluation_id is not that of the aggregate file", file=path, place=place)
-    name = str(row.get("evaluation_result_id") or row.get("evaluation_name"))
-    if name not in evaluations:
-        raise InputError(f"no result of the aggregate file has the id {name!r}", file=path, place=place)
-    return evaluations[name], name
 
 
 def _sample(row: Json, path: Path, place: str) -> Sample:

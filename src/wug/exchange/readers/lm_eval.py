@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wug import data, registry
@@ -12,7 +13,7 @@ from wug.errors import InputError
 from wug.exchange.export import portable
 from wug.exchange.imported import Aggregate, ImportedRun, ImportedSuite, estimate
 from wug.exchange.json_files import Json, mapping, read_strict_object, require_number
-from wug.exchange.readers._lm_eval_samples import SampleFile, Task, metric_name, read_samples
+from wug.exchange.readers._lm_eval_samples import Task, metric_name, read_samples
 from wug.identity import IMPORTED, OVERALL, Group
 
 BEFORE = "lm_eval, before 0.4"
@@ -36,36 +37,18 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
     """One run per results file with its samples, and one per folder and date of samples without results."""
-    samples = [file for file in files if _is_samples(file)]
-    results = [file for file in files if file not in samples]
-    by_results: dict[Path, list[Path]] = {file: [] for file in results}
-    unmatched: dict[tuple[Path, str | None], list[Path]] = {}
-    for sample in samples:
-        results_file = _results_of(sample, results)
-        if results_file is None:
-            unmatched.setdefault((sample.parent, _date(sample)), []).append(sample)
-        else:
-            by_results[results_file].append(sample)
-    for paths in unmatched.values():
-        suites = _suites({}, [SampleFile(sample) for sample in paths])
-        yield ImportedRun("", "", "lm-eval", "lm_eval", paths, suites)
-    for file, paths in by_results.items():
-        yield _run(file, paths)
-
-
-def _is_samples(path: Path) -> bool:
-    return path.name.removesuffix(".gz").endswith(".jsonl")
-
-
-def _date(path: Path) -> str | None:
-    match = DATED.search(path.name.removesuffix(".gz"))
-    return match[1] if match else None
-
-
-def _results_of(sample: Path, results: Sequence[Path]) -> Path | None:
-    """The results file of the same folder and date."""
-    same = [file for file in results if file.parent == sample.parent and _date(file) == _date(sample)]
-    return same[0] if len(same) == 1 else None
+    results: dict[tuple[Path, str], list[Path]] = defaultdict(list)
+    samples: dict[tuple[Path, str], list[Path]] = defaultdict(list)
+    for file in files:
+        name = file.name.removesuffix(".gz")
+        date = match[1] if (match := DATED.search(name)) else ""
+        (samples if name.endswith(".jsonl") else results)[file.parent, date].append(file)
+    for key, paths in samples.items():
+        if len(results[key]) != 1:
+            yield ImportedRun("", "", "lm-eval", "lm_eval", paths, _suites({}, paths))
+    for key, paths in results.items():
+        for file in paths:
+            yield _run(file, samples[key] if len(paths) == 1 else [])
 
 
 def _run(path: Path, samples: Sequence[Path]) -> ImportedRun:
@@ -79,9 +62,9 @@ def _run(path: Path, samples: Sequence[Path]) -> ImportedRun:
     elif version := document.get("lm_eval_version"):
         program = f"lm_eval {version}"
     else:
-        program = BEFORE if _is_old(document) else "lm_eval"
-    files = [SampleFile(sample) for sample in samples]
-    suites = _suites(tasks, files)
+        has_filters = any("," in key for values in document["results"].values() for key in values)
+        program = "lm_eval" if has_filters else BEFORE
+    suites = _suites(tasks, samples)
     limit = mapping(document.get("config") or {}, "config", path).get("limit")
     for suite in suites:
         suite.fields |= {"limit": str(limit)} if limit is not None else {}
@@ -89,44 +72,33 @@ def _run(path: Path, samples: Sequence[Path]) -> ImportedRun:
     return ImportedRun(name, revision, "lm-eval", program, [path, *samples], suites, shots)
 
 
-def _is_old(document: Json) -> bool:
-    return not any("," in key for values in document["results"].values() for key in values)
-
-
 def _tasks(document: Json, path: Path) -> Iterator[Task]:
     """The tasks of a results file, without the groups whose tasks are in it."""
     results = mapping(document.get("results"), "results", path)
-    configs, samples = (mapping(document.get(key) or {}, key, path) for key in ("configs", "n-samples"))
-    groups = mapping(document.get("group_subtasks") or {}, "group_subtasks", path)
+    configs, samples, groups, versions, all_shots, all_higher, general = (
+        mapping(document.get(key) or {}, key, path)
+        for key in ("configs", "n-samples", "group_subtasks", "versions", "n-shot", "higher_is_better", "config")
+    )
     for name, entry in results.items():
         values = mapping(entry, f"results.{name}", path)
-        subtasks = groups.get(name) or ()
-        if subtasks and name not in configs and set(subtasks) <= results.keys():
+        subtasks, config = groups.get(name) or (), configs.get(name) or {}
+        is_group = subtasks and name not in configs and set(subtasks) <= results.keys()
+        if is_group or not (metrics := dict(_values(name, values, path))):
             continue
-        metrics = dict(_values(name, values, path))
-        if metrics:
-            yield _task(name, metrics, values, document, configs.get(name) or {}, samples.get(name) or {}, path)
-
-
-def _task(
-    name: str,
-    metrics: Mapping[str, tuple[float, float | None]],
-    values: Json,
-    document: Json,
-    config: Json,
-    sizes: Json,
-    path: Path,
-) -> Task:
-    size = sizes.get("effective", values.get("sample_len"))
-    n = _item_count(metrics) if size is None else int(require_number(size, f"the number of items of {name}", path))
-    general = mapping(document.get("config") or {}, "config", path)
-    shots = (document.get("n-shot") or {}).get(name, config.get("num_fewshot", general.get("num_fewshot", 0)))
-    version = (document.get("versions") or {}).get(name, "")
-    higher = (document.get("higher_is_better") or {}).get(name) or {}
-    delimiter = config.get("target_delimiter", "" if not config else " ")
-    words = {" ": "space", "": "none" if config else ""}.get(delimiter, repr(delimiter))
-    metadata = config.get("metadata") or {}
-    return Task(name, metrics, n, str(shots), f"{version}".removesuffix(".0"), words, higher, metadata)
+        size = (samples.get(name) or {}).get("effective", values.get("sample_len"))
+        delimiter = config.get("target_delimiter", " " if config else "")
+        yield Task(
+            name,
+            metrics,
+            n=_item_count(metrics)
+            if size is None
+            else int(require_number(size, f"the number of items of {name}", path)),
+            shots=str(all_shots.get(name, config.get("num_fewshot", general.get("num_fewshot", 0)))),
+            version=str(versions.get(name, "")).removesuffix(".0"),
+            delimiter={" ": "space", "": "none" if config else ""}.get(delimiter, repr(delimiter)),
+            higher=all_higher.get(name) or {},
+            metadata=config.get("metadata") or {},
+        )
 
 
 def _values(task: str, values: Json, path: Path) -> Iterator[tuple[str, tuple[float, float | None]]]:
@@ -176,19 +148,19 @@ def _short_model_name(name: str) -> str:
     return name if len(parts) == 2 and not name.startswith(("/", ".", "~")) else "/".join(parts[-1:])
 
 
-def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[ImportedSuite]:
+def _suites(tasks: Mapping[str, Task], samples: Sequence[Path]) -> list[ImportedSuite]:
     """The suites of a run: paradigms of a published set make one, other tasks one each."""
     suites: dict[str, ImportedSuite] = {}
     task_names = {portable(name): name for name in tasks}
-    by_task = {task_names.get(sample.task, sample.task): sample for sample in samples}
+    by_task = {task_names.get(name, name): path for path in samples for name in (_task_of_samples(path),)}
     if len(by_task) < len(samples):
-        raise InputError("two files have samples of one task", file=samples[-1].path)
-    for name in _ordered(dict.fromkeys([*tasks, *by_task])):
+        raise InputError("two files have samples of one task", file=samples[-1])
+    for name in sorted({*tasks, *by_task}, key=_task_order):
         task = tasks.get(name)
-        published = paradigm(name)
         if task is not None and "wug_suite" in task.metadata:
             _add_group(suites, task)
             continue
+        published = paradigm(name)
         suite_name, kind, groups = published or (name, IMPORTED, {})
         suite = suites.setdefault(suite_name, ImportedSuite(suite_name, kind))
         if task is not None:
@@ -202,14 +174,17 @@ def _suites(tasks: Mapping[str, Task], samples: Sequence[SampleFile]) -> list[Im
     return sorted(suites.values(), key=lambda suite: suite.kind == IMPORTED)
 
 
-def _ordered(tasks: Iterable[str]) -> list[str]:
-    """The tasks by name, which files of lm-eval have in any order; paradigms of a set by phenomenon."""
+def _task_of_samples(path: Path) -> str:
+    """The task of a file of samples: what is in its name between the first and the last underscore."""
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl")
+    match = re.fullmatch(r"samples_(.*)_[^_]*", name)
+    return match[1] if match else name
 
-    def key(name: str) -> tuple[str, ...]:
-        suite, _, groups = paradigm(name) or (name, "", {})
-        return suite, groups.get("field", ""), groups.get("phenomenon", ""), name
 
-    return sorted(tasks, key=key)
+def _task_order(name: str) -> tuple[str, ...]:
+    """Tasks by name, which files of lm-eval have in any order; paradigms of a set by phenomenon."""
+    suite, _, groups = paradigm(name) or (name, "", {})
+    return suite, groups.get("field", ""), groups.get("phenomenon", ""), name
 
 
 def _add_task(suite: ImportedSuite, task: Task, groups: Mapping[str, str], published: bool) -> None:
