@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -76,10 +76,6 @@ class SurprisalOptions:
         """What a model is to return for each text."""
         return TextScoring(self.entropy, self.boundary, self.window, self.stride, self.window_bos)
 
-    def context_of(self, model: ModelHandle) -> Context:
-        """The context of a word for this model."""
-        return self.context or ("sentence" if model.training_context == "sentence" else "text")
-
 
 def surprisal(
     texts: object,
@@ -121,28 +117,62 @@ def _score(
 ) -> None:
     from wug.evaluation.cached_model import CachedModel
 
-    warnings = _Warnings(model, options)
-    done = 0
-    context = options.context_of(model)
+    context = options.context or ("sentence" if model.training_context == "sentence" else "text")
+    counts, notices = Counter[str](), Counter[str]()
     for group in _groups(texts, together=model.ordered):
         if any(text.source is not None for text in group) and not registry.reads_sources(model):
             raise ModelError(f"{model.id} does not take sources. They are for encoder–decoders with -M score=source")
-        parts = [_split(text, spans, context) for text, spans in zip(group, _words(group, model, options), strict=True)]
+        words_by_text = _words(group, model, options)
+        whole = [sentences(text.text) if text.sentences is None else text.sentences for text in group]
+        stretches = whole if context == "sentence" else [((0, len(text.text)),) for text in group]
         requests = [
             Request(text.text[a:b], scoring=options.scoring, source=text.source)
-            for text, _, _, spans_scored in parts
-            for a, b in spans_scored
+            for text, spans in zip(group, stretches, strict=True)
+            for a, b in spans
         ]
         answers = iter(CachedModel(model, cache, counted).score(requests))
-        for text, spans, sentence_spans, spans_scored in parts:
-            scored = [(start, next(answers)) for start, _ in spans_scored]
-            warnings.add([answer for _, answer in scored])
-            done += 1
+        for text, words, sentence_spans, spans in zip(group, words_by_text, whole, stretches, strict=True):
+            scored = [(start, next(answers)) for start, _ in spans]
+            for _, answer in scored:
+                if options.boundary and answer.logprobs_with_word_end is None:
+                    raise ModelError(f"{model.id} does not return the probability that a word ends: leave boundary out")
+                notices.update(answer.notices)
+                counts["silent"] += options.entropy and answer.entropies is None
             scores = rows.TokenScores.of(scored)
-            warnings.tokenless += rows.tokenless(text.text, scores, spans)
-            columns.add(label, done, text, _rows(text, scores, spans, sentence_spans, options))
+            counts["texts"] += 1
+            counts["answers"] += len(scored)
+            counts["split"] += len(scored) > 1
+            counts["tokenless"] += rows.tokenless(text.text, scores, words)
+            columns.add(label, counts["texts"], text, _rows(text, scores, words, sentence_spans, options))
         counted.finish_group()
-    warnings.log(done)
+    for warning in _warnings(model, options, context, counts, notices):
+        log.warning("%s", warning)
+
+
+def _warnings(
+    model: ModelHandle,
+    options: SurprisalOptions,
+    context: Context,
+    counts: Mapping[str, int],
+    notices: Mapping[str, int],
+) -> Iterator[str]:
+    """Warnings about the rows of a model."""
+    if options.context is None and context == "sentence" and counts["split"]:
+        yield (
+            f"{model.id} was trained on single sentences: the context of each word is its own sentence. Set context to "
+            "'text' for the whole text before it"
+        )
+    if options.scoring.has_windows and not registry.traits(ModelId.parse(model.id).backend).windows:
+        yield f"window and stride do not apply to {model.id}, which reads each text in one pass"
+    for notice, count in notices.items():
+        yield f"{model.id}: {count:,} of {counts['answers']:,} answers {notice}"
+    if counts["tokenless"]:
+        words = plural(counts["tokenless"], "word")
+        yield f"{model.id}: {words} without a surprisal, as no token begins there"
+    if counts["silent"]:
+        yield f"{model.id} returns neither entropy nor rank: these columns are empty"
+    if counts["texts"] and registry.sees_right_context(model):
+        yield f"{model.id} sees the words on both sides: these are surprisals given the whole text"
 
 
 def _by_label(models: Sequence[ModelHandle]) -> dict[str, ModelHandle]:
@@ -156,15 +186,6 @@ def _by_label(models: Sequence[ModelHandle]) -> dict[str, ModelHandle]:
         differing = [f"{k}={v}" for k, v in model.options.items() if any(options.get(k) != v for options in others)]
         by_label[f"{model.id}?{'&'.join(differing)}" if differing else model.id] = model
     return by_label
-
-
-SplitText: TypeAlias = tuple[Text, Sequence[Span], Sequence[Span], Sequence[Span]]
-"""A text with its words or regions, its sentences, and the spans that are scored separately."""
-
-
-def _split(text: Text, words: Sequence[Span], context: Context) -> SplitText:
-    sentence_spans = sentences(text.text) if text.sentences is None else text.sentences
-    return text, words, sentence_spans, sentence_spans if context == "sentence" else [(0, len(text.text))]
 
 
 def _words(texts: Sequence[Text], model: ModelHandle, options: SurprisalOptions) -> list[Sequence[Span]]:
@@ -324,47 +345,3 @@ class _Columns:
         kinds = {name: KINDS[name] for name in self._columns if name in KINDS}
         units = {name: "bits" for name, kind in kinds.items() if kind is float}
         return Table({**self._columns, **file_columns}, kinds, units=units)
-
-
-class _Warnings:
-    """Warnings about the table, each logged once."""
-
-    def __init__(self, model: ModelHandle, options: SurprisalOptions) -> None:
-        self._model, self._scoring, self._both_sides = model.id, options.scoring, registry.sees_right_context(model)
-        self._by_sentence = options.context is None and options.context_of(model) == "sentence"
-        self._split = False
-        self._notices: Counter[str] = Counter()
-        self._answers = 0
-        self._silent = 0
-        self.tokenless = 0
-        """Words in which no token begins."""
-
-    def add(self, answers: Sequence[Scored]) -> None:
-        """Collect the warnings about the outputs for a text."""
-        self._split |= self._by_sentence and len(answers) > 1
-        for scored in answers:
-            self._answers += 1
-            self._notices.update(scored.notices)
-            if self._scoring.boundary and scored.logprobs_with_word_end is None:
-                raise ModelError(f"{self._model} does not return the probability that a word ends: leave boundary out")
-            self._silent += self._scoring.distribution and scored.entropies is None
-
-    def log(self, texts: int) -> None:
-        """Log the warnings."""
-        if self._split:
-            log.warning(
-                "%s was trained on single sentences: the context of each word is its own sentence. Set context to "
-                "'text' for the whole text before it",
-                self._model,
-            )
-        if self._scoring.has_windows and not registry.traits(ModelId.parse(self._model).backend).windows:
-            log.warning("window and stride do not apply to %s, which reads each text in one pass", self._model)
-        for notice, count in self._notices.items():
-            log.warning("%s: %s of %s answers %s", self._model, f"{count:,}", f"{self._answers:,}", notice)
-        if self.tokenless:
-            words = plural(self.tokenless, "word")
-            log.warning("%s: %s without a surprisal, as no token begins there", self._model, words)
-        if self._silent:
-            log.warning("%s returns neither entropy nor rank: these columns are empty", self._model)
-        if texts and self._both_sides:
-            log.warning("%s sees the words on both sides: these are surprisals given the whole text", self._model)
