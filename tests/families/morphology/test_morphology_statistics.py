@@ -11,7 +11,7 @@ from scipy import optimize, special, stats
 from wug.families.correlations import pearson, spearman
 from wug.families.morphology import statistics as own
 from wug.families.morphology.item import Form, WugItem
-from wug.families.morphology.metrics import MetricOptions, ScoredItem, score_rows
+from wug.families.morphology.metrics import ScoredItem, score_rows
 from wug.outcomes import Estimate, Notice
 
 
@@ -70,7 +70,7 @@ def test_without_scipy_there_is_a_notice_instead_of_an_aic(monkeypatch: pytest.M
     forms = tuple(Form(text, text, rating) for text, rating in (("a", 2.0), ("b", 5.0), ("c", 3.0)))
     items = [WugItem(name, name, name, "V;PST", "past", "eng", forms) for name in ("pint", "rell")]
     scored = [ScoredItem(item, (-1.0, -2.0 - place, -4.0)) for place, item in enumerate(items)]
-    rows = list(score_rows(scored, MetricOptions()))
+    rows = list(score_rows(scored))
     assert not any(isinstance(row, Estimate) and row.metric == "aic" for row in rows)
     notices = [row.text for row in rows if isinstance(row, Notice)]
     assert any("no aic" in text and "wug[scipy]" in text for text in notices)

@@ -11,8 +11,8 @@ from wug.errors import InputError
 from wug.families.morphology import carriers, formats
 from wug.families.morphology.item import ParsedForms, WugItem
 from wug.families.morphology.item import to_sample as to_sample
-from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE, MetricOptions
-from wug.families.morphology.suite import ElicitationOptions, MorphologySuite
+from wug.families.morphology.metrics import ACCURACY, CHANCE, PREFERENCE
+from wug.families.morphology.suite import MorphologyOptions, MorphologySuite
 from wug.files import checksum, read_lines, read_text, shortened
 from wug.options import Option
 from wug.options import read as read_options
@@ -66,39 +66,30 @@ def recognises(path: Path, head: str) -> bool:
 def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
     """The suite of a file; SuiteError with everything that is wrong with it."""
     chosen = read_options(OPTIONS, options, "morphology")
-    parsed, problems = _parsed(path, chosen)
+    parsed, problems, sentences = _parsed(path, chosen)
     refuse_errors(problems, path)
     if not parsed.items:
         raise InputError("there are no items in it", file=path)
-    parsed = replace(parsed, problems=tuple(problems))
-    elicitation = ElicitationOptions(
-        chosen["normalise"],
-        chosen["prior"],
-        chosen["space"],
-        chosen["source"],
-        chosen["chat"],
-        None if chosen["chat_template"] is None else read_text(chosen["chat_template"]),
-        () if chosen["carriers"] is None else carriers.read_carriers(chosen["carriers"]),
-        chosen["individual"],
-        _real_words(parsed, chosen["lexicon"]),
-    )
-    signature = {name: str(chosen[name]) for name in ("normalise", "prior", "source", "scale", "by")}
     if chosen["chat_template"] is not None and chosen["chat"] == "no":
         raise InputError("chat_template is for -S chat=score and chat=write")
-    if not chosen["space"]:
-        signature["space"] = "no"
-    if elicitation.carriers:
-        signature["carriers"] = checksum(*elicitation.carriers)
+    settings = MorphologyOptions(
+        **{name: chosen[name] for name in ("normalise", "prior", "space", "source", "chat", "individual", "scale")},
+        template=None if chosen["chat_template"] is None else read_text(chosen["chat_template"]),
+        carriers=sentences,
+        real_words=_real_words(parsed, chosen["lexicon"]),
+        by_token=chosen["by"] == "token",
+    )
+    signature = {name: str(chosen[name]) for name in ("normalise", "prior", "source", "scale", "by")}
+    signature |= {} if settings.space else {"space": "no"}
+    signature |= {"carriers": checksum(*sentences)} if sentences else {}
     name = path.name.removesuffix(".gz")
-    stem = name.removesuffix(path.with_name(name).suffix) if path.with_name(name).suffix != ".dev" else name
-    metric_options = MetricOptions(chosen["scale"], chosen["by"])
+    stem, _, suffix = name.rpartition(".")
     suite = MorphologySuite(
-        stem,
+        stem if stem and suffix != "dev" else name,
         parsed.items,
         checksum(*sorted(map(_line, parsed.items))),
-        parsed=parsed,
-        elicitation_options=elicitation,
-        metric_options=metric_options,
+        parsed=replace(parsed, problems=tuple(problems)),
+        settings=settings,
         signature_options=signature,
     )
     return [suite]
@@ -106,8 +97,7 @@ def read(path: Path, options: Mapping[str, str]) -> list[MorphologySuite]:
 
 def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every error and warning of a file."""
-    chosen = read_options(OPTIONS, options, "morphology")
-    parsed, problems = _parsed(path, chosen)
+    parsed, problems, _ = _parsed(path, read_options(OPTIONS, options, "morphology"))
     if not parsed.items and not problems:
         problems.error("", "there are no items in it")
     return capped(problems)
@@ -117,30 +107,24 @@ def read_back(suite: MorphologySuite) -> list[str]:
     """How a file was read: the first item."""
     first = suite.items[0]
     forms = ", ".join(f"{f.text!r}{'' if f.rating is None else f' ({f.rating:g})'}" for f in first.forms[:6])
-    sentence = carriers.carriers_of(first, suite.elicitation_options.carriers)[0].replace("{lemma}", first.lemma)
+    sentence = carriers.carriers_of(first, suite.settings.carriers)[0].replace("{lemma}", first.lemma)
     return [f"read as {suite.parsed.format}; first item: {shortened(sentence.replace('{form}', '___'))} {forms}"]
 
 
-def _parsed(path: Path, chosen: Mapping[str, Any]) -> tuple[ParsedForms, ProblemList]:
+def _parsed(path: Path, chosen: Mapping[str, Any]) -> tuple[ParsedForms, ProblemList, tuple[str, ...]]:
+    """The items, all problems, and the user's carriers."""
     options = formats.ReadOptions(chosen["format"], chosen["language"], chosen["task"], chosen["rating"])
     parsed = formats.parse(path, options)
     sentences = () if chosen["carriers"] is None else carriers.read_carriers(chosen["carriers"])
-    problems = ProblemList.of(parsed.problems, _revealed(parsed, sentences))
-    if chosen["by"] == "token" and all(item.weight == 1.0 for item in parsed.items):
-        problems.error("header", "by=token needs a column frequency")
-    return parsed, problems
-
-
-def _revealed(parsed: ParsedForms, sentences: tuple[str, ...]) -> ProblemList:
-    """Carriers that show a candidate form before the gap."""
-    problems = ProblemList()
+    problems = ProblemList.of(parsed.problems)
     for item in parsed.items:
         for carrier in carriers.carriers_of(item, sentences) if item.lemma else ():
-            form = carriers.revealed_form(carrier, item)
-            if form is not None:
+            if (form := carriers.revealed_form(carrier, item)) is not None:
                 message = f"the carrier {carrier!r} shows the form {form!r} before the gap"
                 problems.error(item.forms[0].place or item.item, message)
-    return problems
+    if chosen["by"] == "token" and all(item.weight == 1.0 for item in parsed.items):
+        problems.error("header", "by=token needs a column frequency")
+    return parsed, problems, sentences
 
 
 def _real_words(parsed: ParsedForms, lexicon: Path | None) -> frozenset[str]:

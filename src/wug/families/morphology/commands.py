@@ -52,8 +52,7 @@ def score_morphology(
             for number, rows in enumerate(runs, 1):
                 yield suite, family.model_id(path.name if len(runs) == 1 else f"{path.name} row {number}", path), rows
         else:
-            options = suite.metric_options
-            scored = scoring.scored_rows(suite.parsed, path, options, as_merge=reference_compat, individual=individual)
+            scored = scoring.scored_rows(suite.parsed, path, scale, as_merge=reference_compat, individual=individual)
             yield suite, family.model_id(path.name, path), list(scored)
 
 

@@ -61,6 +61,11 @@ class WugItem:
         return bool(self.forms) and all(form.rating is not None for form in self.forms)
 
     @property
+    def is_sentence(self) -> bool:
+        """Whether its forms are whole sentences."""
+        return self.carriers == ("{form}",)
+
+    @property
     def regular(self) -> int | None:
         """The place of the only regular form; None if there is none, or several."""
         indices = [index for index, form in enumerate(self.forms) if form.type == REGULAR]

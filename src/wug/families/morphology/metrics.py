@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -70,40 +70,48 @@ class ScoredItem:
     detail: Mapping[str, Any] = field(default_factory=dict)
     by_carrier: tuple[tuple[float, ...], ...] = ()
 
+    @property
+    def target(self) -> int | None:
+        """The place of the form that people rate highest or that is expected."""
+        return preferred(self.item)[0]
 
-class MetricOptions(NamedTuple):
-    """How metrics are computed."""
-
-    scale: float = 7.0
-    by: str = "type"
-    """`token` adds means weighted by frequency."""
+    def right(self, scores: Sequence[float] | None = None) -> bool:
+        """Whether the target has the highest of its scores, or of these."""
+        return argmax(scores or self.scores) == self.target
 
 
-def score_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str = "") -> Iterator[SuiteOutput]:
-    """Outcomes and estimates of items with scores; `suffix` is for a second kind of scores."""
+def score_rows(
+    scored: Sequence[ScoredItem], scale: float = 7.0, *, by_token: bool = False, suffix: str = ""
+) -> Iterator[SuiteOutput]:
+    """Outcomes and estimates of items with scores.
+
+    Args:
+        scored: The items.
+        scale: The highest possible rating.
+        by_token: Whether to add accuracy weighted by frequency.
+        suffix: Ends the names of metrics of a second kind of scores.
+    """
     judged = [entry for entry in scored if len(entry.item.forms) > 1]
-    unjudged = Counter[str]()
-    for entry in scored:
-        for outcome in _outcomes(entry, suffix):
-            yield outcome
-            if outcome.value is None:
-                unjudged[str(outcome.detail.get("why"))] += 1
+    outcomes = [_outcome(entry, suffix) for entry in scored]
+    yield from outcomes
     if not suffix:
+        unjudged = Counter(str(outcome.detail["why"]) for outcome in outcomes if outcome.value is None)
         for why, count in unjudged.items():
             yield Notice(f"{count:,} of {len(scored):,} items left out of the accuracy: {why}")
-    yield from _carrier_estimates(judged, suffix)
-    with_regular = [entry for entry in judged if entry.item.regular is not None]
-    agreement = [(entry.item, argmax(entry.scores) == entry.item.regular) for entry in with_regular]
-    yield from _regular_rates(agreement, suffix)
-    if options.by == "token":
-        yield from _by_token(judged, suffix)
+    with_target = [entry for entry in judged if entry.target is not None]
+    yield from _carrier_estimates(with_target, suffix)
+    agreement = [(entry.item, argmax(entry.scores) == entry.item.regular) for entry in judged]
+    yield from _regular_rates([(item, regular) for item, regular in agreement if item.regular is not None], suffix)
+    if by_token:
+        yield from _by_token(with_target, suffix)
     expected = [entry for entry in judged if entry.item.expected is not None]
     if expected and not suffix:
         yield Estimate(CHANCE, OVERALL, fmean(1 / len(entry.item.forms) for entry in expected), len(expected))
-    rated = [entry for entry in scored if entry.item.rated and entry.item.carriers != ("{form}",)]
-    if rated:
-        yield from _rated_rows(rated, options, suffix)
-    yield from _ratio_rows([entry for entry in scored if entry.item.carriers == ("{form}",)], suffix)
+    sentences = [entry for entry in scored if entry.item.is_sentence]
+    if rated := [entry for entry in scored if entry.item.rated and not entry.item.is_sentence]:
+        yield from _by_lemma(rated, suffix)
+        yield from _by_form(rated, scale, suffix)
+    yield from _ratio_rows(sentences, suffix)
     yield from _island_rows(judged, suffix)
 
 
@@ -113,9 +121,8 @@ def preferred(item: WugItem) -> tuple[int | None, str]:
         return None, NOT_COMPARABLE
     if not item.rated:
         return item.expected, "it has no ratings and no expected form"
-    ratings = [rating or 0.0 for rating in item.ratings]
-    best = [index for index, rating in enumerate(ratings) if rating == max(ratings)]
-    return (best[0], "") if len(best) == 1 else (None, TIED_RATINGS)
+    best = argmax([rating or 0.0 for rating in item.ratings])
+    return best, "" if best is not None else TIED_RATINGS
 
 
 def argmax(scores: Sequence[float]) -> int | None:
@@ -124,9 +131,17 @@ def argmax(scores: Sequence[float]) -> int | None:
     return best[0] if len(best) == 1 else None
 
 
-def _outcomes(scored: ScoredItem, suffix: str) -> Iterator[Outcome]:
+def accuracy_of(item: WugItem) -> str:
+    """The name of the accuracy: agreement with people, or with the expected form."""
+    return PREFERENCE if item.rated else ACCURACY
+
+
+def _groups(item: WugItem) -> list[str]:
+    return [OVERALL, *(str(Group(name, value)) for name, value in item.groups.items())]
+
+
+def _outcome(scored: ScoredItem, suffix: str) -> Outcome:
     item = scored.item
-    metric = PREFERENCE if item.rated else ACCURACY
     target, why = preferred(item)
     detail = {
         "lemma": item.lemma,
@@ -136,26 +151,25 @@ def _outcomes(scored: ScoredItem, suffix: str) -> Iterator[Outcome]:
         "scores": list(scored.scores),
         **({} if target is None else {"target": target + 1}),
         **scored.detail,
+        **({"why": why} if target is None else {}),
     }
-    value = None if target is None else argmax(scored.scores) == target
-    yield Outcome(item.item, metric + suffix, value, item.groups, {**detail, **({"why": why} if value is None else {})})
+    value = None if target is None else scored.right()
+    return Outcome(item.item, accuracy_of(item) + suffix, value, item.groups, detail)
 
 
 def _carrier_estimates(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
-    targets = [(entry, target) for entry in scored if (target := preferred(entry.item)[0]) is not None]
-    for carrier in range(max((len(entry.by_carrier) for entry, _ in targets), default=0)):
-        with_carrier = [(entry, target) for entry, target in targets if carrier < len(entry.by_carrier)]
-        metric = (PREFERENCE if with_carrier[0][0].item.rated else ACCURACY) + suffix
-        right = [argmax(entry.by_carrier[carrier]) == target for entry, target in with_carrier]
-        yield estimate(metric, str(Group("carrier", str(carrier + 1))), right)
+    for carrier in range(max((len(entry.by_carrier) for entry in scored), default=0)):
+        with_carrier = [entry for entry in scored if carrier < len(entry.by_carrier)]
+        right = [entry.right(entry.by_carrier[carrier]) for entry in with_carrier]
+        yield estimate(accuracy_of(with_carrier[0].item) + suffix, str(Group("carrier", str(carrier + 1))), right)
 
 
 def _regular_rates(chosen: Sequence[tuple[WugItem, bool]], suffix: str = "") -> Iterator[Estimate]:
     """The share of regular forms, over all items and by group; several answers to an item are not independent."""
-    cells: dict[str, list[tuple[WugItem, bool]]] = {}
+    cells: dict[str, list[tuple[WugItem, bool]]] = defaultdict(list)
     for item, regular in chosen:
-        for group in (OVERALL, *(str(Group(name, value)) for name, value in item.groups.items())):
-            cells.setdefault(group, []).append((item, regular))
+        for group in _groups(item):
+            cells[group].append((item, regular))
     for group, judgements in cells.items():
         units = [item.item for item, _ in judgements]
         yield estimate(REGULAR_RATE + suffix, group, [regular for _, regular in judgements], "wilson", units, "item")
@@ -163,50 +177,43 @@ def _regular_rates(chosen: Sequence[tuple[WugItem, bool]], suffix: str = "") -> 
 
 def _by_token(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
     """Accuracy weighted by the frequency of the lemmas, with Wilson's interval of Kish's effective number."""
-    cells: dict[str, list[tuple[bool, float]]] = {}
-    for entry in scored:
-        target = preferred(entry.item)[0]
-        if target is not None:
-            metric = PREFERENCE if entry.item.rated else ACCURACY
-            cells.setdefault(metric, []).append((argmax(entry.scores) == target, entry.item.weight))
-    for metric, values in cells.items():
-        weights = np.array([weight for _, weight in values])
-        share = float(sum(weight for right, weight in values if right) / weights.sum())
+    for metric in dict.fromkeys(accuracy_of(entry.item) for entry in scored):
+        entries = [entry for entry in scored if accuracy_of(entry.item) == metric]
+        weights = np.array([entry.item.weight for entry in entries])
+        share = float(sum(entry.item.weight for entry in entries if entry.right()) / weights.sum())
         number = effective_number(weights)
         interval = wilson(share * number, number)
-        name = f"{metric}:token{suffix}"
-        yield Estimate.of(name, OVERALL, share, len(values), interval, "wilson, by token")
+        yield Estimate.of(f"{metric}:token{suffix}", OVERALL, share, len(entries), interval, "wilson, by token")
 
 
-def _rated_rows(scored: Sequence[ScoredItem], options: MetricOptions, suffix: str) -> Iterator[SuiteOutput]:
-    yield from _by_lemma(scored, suffix)
-    pairs = ((entry, pair) for entry in scored for pair in zip(entry.item.forms, entry.scores, strict=True))
-    flat = [(entry.item, form, score) for entry, (form, score) in pairs]
-    types = dict.fromkeys(form.type for _, form, _ in flat if form.type)
-    by_type = {str(Group("form", type)): [row for row in flat if row[1].type == type] for type in types}
-    for group, rated_forms in {OVERALL: flat, **by_type}.items():
-        ratings = np.array([form.rating for _, form, _ in rated_forms], np.float64)
-        scores = np.array([score for *_, score in rated_forms])
-        units = [item.item for item, *_ in rated_forms]
+def _by_form(scored: Sequence[ScoredItem], scale: float, suffix: str) -> Iterator[SuiteOutput]:
+    """Correlations of ratings and scores over all forms and those of each type, and the regression."""
+    pairs = [(entry.item.item, *pair) for entry in scored for pair in zip(entry.item.forms, entry.scores, strict=True)]
+    units, types = [unit for unit, _, _ in pairs], [form.type for _, form, _ in pairs]
+    ratings = np.array([form.rating for _, form, _ in pairs], np.float64)
+    scores: Floats = np.array([score for *_, score in pairs])
+    for type in ("", *(type for type in dict.fromkeys(types) if type)):
+        rows = [row for row, other in enumerate(types) if type in ("", other)]
         for name, statistic in (("pearson", pearson), ("spearman", spearman)):
-            value = statistic(ratings, scores)
+            value = statistic(ratings[rows], scores[rows])
             if value is not None:
-                interval = bootstrap_correlation(statistic, ratings, scores, units)
-                yield _estimate(name + suffix, group, value, len(rated_forms), interval, "bootstrap over lemmas")
+                interval = bootstrap_correlation(statistic, ratings[rows], scores[rows], [units[row] for row in rows])
+                group = str(Group("form", type)) if type else OVERALL
+                yield _estimate(name + suffix, group, value, len(rows), interval, "bootstrap over lemmas")
     if not suffix:
-        yield from _regression(flat, options)
+        yield from _regression(ratings / scale, scores, units, scale)
 
 
 def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[SuiteOutput]:
-    groups: dict[str, list[float]] = {}
+    groups: dict[str, list[float]] = defaultdict(list)
     undefined = 0
     for entry in scored:
-        ratings, scores = np.array(entry.item.ratings, np.float64), np.array(entry.scores)
-        value = spearman(ratings, scores)
-        undefined += value is None
-        fields = (str(Group(name, text)) for name, text in entry.item.groups.items())
-        for group in (OVERALL, *fields) if value is not None else ():
-            groups.setdefault(group, []).append(value or 0.0)
+        value = spearman(np.array(entry.item.ratings, np.float64), np.array(entry.scores))
+        if value is None:
+            undefined += 1
+            continue
+        for group in _groups(entry.item):
+            groups[group].append(value)
     for group, values in groups.items():
         interval = mean_interval(values) if len(set(values)) > 1 else None
         yield _estimate(f"spearman_by_lemma{suffix}", group, fmean(values), len(values), interval, "t")
@@ -215,24 +222,22 @@ def _by_lemma(scored: Sequence[ScoredItem], suffix: str) -> Iterator[SuiteOutput
         yield Notice(f"{lemmas} left out of spearman_by_lemma: ratings or scores of their forms are equal")
 
 
-def _regression(flat: Sequence[tuple[WugItem, Any, float]], options: MetricOptions) -> Iterator[SuiteOutput]:
-    shares = np.array([form.rating for _, form, _ in flat], np.float64) / options.scale
-    scores: Floats = np.array([score for *_, score in flat])
+def _regression(shares: Floats, scores: Floats, units: Sequence[str], scale: float) -> Iterator[SuiteOutput]:
     reason = ""
     if bounds := int(((shares <= 0) | (shares >= 1)).sum()):
-        reason = f"{bounds:,} ratings are not between 0 and {options.scale:g}, which a beta regression needs"
-    elif len(flat) < 5 or scores.min() == scores.max():
+        reason = f"{bounds:,} ratings are not between 0 and {scale:g}, which a beta regression needs"
+    elif len(scores) < 5 or scores.min() == scores.max():
         reason = "all scores are equal, or there are fewer than 5 forms"
     if reason:
         yield Notice(f"no aic: {reason}")
         return
     try:
-        fit = fit_beta_regression(shares, scores, [item.item for item, *_ in flat])
+        fit = fit_beta_regression(shares, scores, units)
     except MissingExtra as missing:
         yield Notice(f"no aic: {missing}")
         return
-    yield Estimate("aic", OVERALL, fit.aic, len(flat), method="none: a criterion has no interval")
-    yield Estimate("log_likelihood", OVERALL, fit.log_likelihood, len(flat), method="none: a criterion has no interval")
+    for name, value in (("aic", fit.aic), ("log_likelihood", fit.log_likelihood)):
+        yield Estimate(name, OVERALL, value, len(scores), method="none: a criterion has no interval")
 
 
 def _ratio_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate]:
@@ -258,8 +263,7 @@ def _island_rows(scored: Sequence[ScoredItem], suffix: str) -> Iterator[Estimate
     if min(len(inside), len(outside)) < 2:
         return
     a, b = inside.var(ddof=1) / len(inside), outside.var(ddof=1) / len(outside)
-    value = float(inside.mean() - outside.mean())
-    interval = None
+    value, interval = float(inside.mean() - outside.mean()), None
     if a + b > 0:
         freedom = (a + b) ** 2 / (a**2 / (len(inside) - 1) + b**2 / (len(outside) - 1))
         half = t_quantile(float(freedom), 0.975) * math.sqrt(a + b)

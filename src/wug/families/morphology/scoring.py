@@ -83,7 +83,7 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
 
 
 def scored_rows(
-    gold: ParsedForms, path: Path, options: metrics.MetricOptions, *, as_merge: bool, individual: Path | None
+    gold: ParsedForms, path: Path, scale: float, *, as_merge: bool, individual: Path | None
 ) -> Iterator[SuiteOutput]:
     """Outcomes, estimates and warnings for one file of scores."""
     matched, warnings = match_scores(gold, path, as_merge=as_merge)
@@ -91,7 +91,7 @@ def scored_rows(
     if alone:
         lines = ", ".join(form.place for scored in alone for form in scored.item.forms)
         warnings.append(f"{len(alone)} lemmas with one form only are left out of comparisons of forms ({lines})")
-    yield from metrics.score_rows(matched, options)
+    yield from metrics.score_rows(matched, scale)
     if individual is not None:
         yield from metrics.rating_ceiling(individual_ratings(individual)[0])
     about_gold = (str(problem) for problem in gold.problems if problem.level == "warning")

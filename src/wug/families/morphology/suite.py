@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Literal, NamedTuple
@@ -35,8 +36,8 @@ MAX_BYTE_SHARE = 0.2
 BYTE_TOKEN = re.compile(r"<0x[0-9A-F]{2}>|<unk>|\[UNK\]|<\|unk\|>")
 
 
-class ElicitationOptions(NamedTuple):
-    """How a model is asked."""
+class MorphologyOptions(NamedTuple):
+    """How a model is asked, and how its scores are compared with ratings."""
 
     normalise: str = "none"
     prior: str = "both"
@@ -49,6 +50,8 @@ class ElicitationOptions(NamedTuple):
     carriers: tuple[str, ...] = ()
     individual: Path | None = None
     real_words: frozenset[str] = frozenset()
+    scale: float = 7.0
+    by_token: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -56,8 +59,7 @@ class MorphologySuite(ItemSuite[WugItem]):
     """Wug test items, and how they are scored."""
 
     parsed: ParsedForms
-    elicitation_options: ElicitationOptions
-    metric_options: measures.MetricOptions
+    settings: MorphologyOptions
     signature_options: Mapping[str, str]
     elicitation: ElicitationMode = "continuation"
     chat: Chat | None = None
@@ -95,7 +97,7 @@ class MorphologySuite(ItemSuite[WugItem]):
 
     def for_model(self, model: EvaluatedModel) -> MorphologySuite:
         """The suite as it suits a model: by probabilities for one that scores, by answers for one that writes."""
-        if self.elicitation_options.chat != "no":
+        if self.settings.chat != "no":
             return self._in_chat(model)
         elicitation: ElicitationMode = "infill" if registry.sees_right_context(model) else "continuation"
         if model.returns == "text":
@@ -108,12 +110,12 @@ class MorphologySuite(ItemSuite[WugItem]):
         form: ChatFormat | None = getattr(model, "chat", None)
         if form is None:
             raise ModelError(f"{model.id} reads no chat: causal: models and servers do. Leave out -S chat")
-        if not form.has_template(self.elicitation_options.template):
+        if not form.has_template(self.settings.template):
             raise ModelError(f"{model.id} has no chat template. Name a file with one: -S chat_template=FILE")
-        if any(item.carriers == ("{form}",) for item in self.items):
+        if any(item.is_sentence for item in self.items):
             raise InputError("whole sentences have no gap to ask for in a chat. Leave out -S chat")
-        writes = self.elicitation_options.chat == "write"
-        chat = Chat((), self.elicitation_options.template, answers=writes)
+        writes = self.settings.chat == "write"
+        chat = Chat((), self.settings.template, answers=writes)
         wrapper = form.wrapper(_with_question(chat, "{question}"))
         suite = replace(
             self,
@@ -141,21 +143,21 @@ class MorphologySuite(ItemSuite[WugItem]):
     def run(self, model: Any) -> Iterator[SuiteOutput]:
         """Outcomes, estimates and warnings of a model."""
         yield from self._answered(model) if self.elicitation == "answer" else self._scored(model)
-        if self.elicitation_options.individual is not None:
-            yield from measures.rating_ceiling(individual_ratings(self.elicitation_options.individual)[0])
+        if self.settings.individual is not None:
+            yield from measures.rating_ceiling(individual_ratings(self.settings.individual)[0])
         names = {item.item for item in self.items}
         if answers := {name: answers_of_item for name, answers_of_item in self.parsed.answers.items() if name in names}:
             yield from measures.answer_ceiling(answers)
         warnings = [str(problem) for problem in self.parsed.problems if problem.level == "warning"]
-        if real := self.elicitation_options.real_words:
+        if real := self.settings.real_words:
             warnings.append(f"{len(real)} of the forms are words of the lexicon: {first_items(sorted(real))}")
         yield from map(Notice, (*self.notices, *warnings))
 
     def _questions(self, item: WugItem) -> list[Source]:
         longest = max(len(form.symbols.split()) for form in item.forms)
-        if self.elicitation_options.source == "lemma":
+        if self.settings.source == "lemma":
             return [Source(source_of(item), longest + SPARE_WORDS)]
-        carriers = carriers_of(item, self.elicitation_options.carriers)
+        carriers = carriers_of(item, self.settings.carriers)
         return [Source(question(carrier, item), longest + SPARE_WORDS) for carrier in carriers]
 
     def _answered(self, model: Any) -> Iterator[SuiteOutput]:
@@ -183,7 +185,7 @@ class MorphologySuite(ItemSuite[WugItem]):
             return [Request(_spaced(form.symbols), source=source_of(item)) for form in item.forms]
         requests = [
             self._request(carrier, item, form.text)
-            for carrier in carriers_of(item, self.elicitation_options.carriers)
+            for carrier in carriers_of(item, self.settings.carriers)
             for form in item.forms
         ]
         if self._uses_prior(item):
@@ -194,14 +196,13 @@ class MorphologySuite(ItemSuite[WugItem]):
     def _request(self, carrier: str, item: WugItem, form: str) -> Request:
         if carrier == "{form}":  # a whole sentence
             return Request(form)
-        text, start, end = fill(carrier, item.lemma, form, space=self.elicitation_options.space)
+        text, start, end = fill(carrier, item.lemma, form, space=self.settings.space)
         chat = None if self.chat is None else _with_question(self.chat, question(carrier, item))
         # A causal model reads from left to right: the full stop says that the form ends there.
         return Request(text, (start, end if self.elicitation == "infill" else len(text)), chat=chat)
 
     def _uses_prior(self, item: WugItem) -> bool:
-        has_gap = self.elicitation != "source" and item.carriers != ("{form}",)
-        return has_gap and self.elicitation_options.prior != "none"
+        return self.elicitation != "source" and not item.is_sentence and self.settings.prior != "none"
 
     def _scored(self, model: Any) -> Iterator[SuiteOutput]:
         requests = [self._requests(item) for item in self.items]
@@ -214,11 +215,14 @@ class MorphologySuite(ItemSuite[WugItem]):
             scored = [(request, next(outputs)) for request in requests_of_item]
             counts["tokens"] += sum(_tokens(*pair) for pair in scored)
             counts["bytes"] += sum(_byte_tokens(*pair) for pair in scored)
-            values = [_score(*pair, self.elicitation_options.normalise) for pair in scored]
+            values = [_score(*pair, self.settings.normalise) for pair in scored]
             known = [value for value in values if value is not None]
             if len(known) < len(values):
-                metric = measures.PREFERENCE if item.rated else measures.ACCURACY
-                unscored.append(Outcome(item.item, metric, None, item.groups, {"why": UNSCORED, "lemma": item.lemma}))
+                unscored.append(
+                    Outcome(
+                        item.item, measures.accuracy_of(item), None, item.groups, {"why": UNSCORED, "lemma": item.lemma}
+                    )
+                )
                 continue
             size = len(item.forms)
             rows = [tuple(known[at : at + size]) for at in range(0, len(known), size)]
@@ -227,10 +231,11 @@ class MorphologySuite(ItemSuite[WugItem]):
             if neutral is not None:
                 relative = [tuple(a - b for a, b in zip(row, neutral, strict=True)) for row in rows]
                 prior.append(self._scored_item(item, relative))
-        only_prior = self.elicitation_options.prior == "subtract" and bool(prior)
-        yield from measures.score_rows(prior if only_prior else plain, self.metric_options)
+        only_prior = self.settings.prior == "subtract" and bool(prior)
+        score_rows = partial(measures.score_rows, scale=self.settings.scale, by_token=self.settings.by_token)
+        yield from score_rows(prior if only_prior else plain)
         if prior and not only_prior:
-            yield from measures.score_rows(prior, self.metric_options, measures.PRIOR)
+            yield from score_rows(prior, suffix=measures.PRIOR)
         yield from unscored
         if counts["bytes"] > MAX_BYTE_SHARE * max(1, counts["tokens"]):
             share = counts["bytes"] / counts["tokens"]
@@ -238,14 +243,12 @@ class MorphologySuite(ItemSuite[WugItem]):
             yield Notice(f"{share:.0%} of the tokens of the forms are bytes or unknown to the model: {remedy}")
 
     def _scored_item(self, item: WugItem, rows: Sequence[tuple[float, ...]]) -> measures.ScoredItem:
-        means = tuple(fmean(column) for column in zip(*rows, strict=True))
-        spread = [pstdev(column) for column in zip(*rows, strict=True)]
-        carriers = carriers_of(item, self.elicitation_options.carriers)
-        detail: dict[str, Any] = {"carrier": carriers[0].replace("{lemma}", item.lemma), "spread": spread}
-        by_carrier = len(rows) > 1
-        return measures.ScoredItem(
-            item, means, detail if by_carrier else {"carrier": detail["carrier"]}, tuple(rows) if by_carrier else ()
-        )
+        carrier = carriers_of(item, self.settings.carriers)[0].replace("{lemma}", item.lemma)
+        if len(rows) == 1:
+            return measures.ScoredItem(item, rows[0], {"carrier": carrier})
+        columns = list(zip(*rows, strict=True))
+        detail = {"carrier": carrier, "spread": [pstdev(column) for column in columns]}
+        return measures.ScoredItem(item, tuple(map(fmean, columns)), detail, tuple(rows))
 
 
 def _with_question(chat: Chat, text: str) -> Chat:
