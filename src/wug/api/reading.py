@@ -311,13 +311,13 @@ def _as_tuple(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, Iterable) else ()
 
 
-def run_reading(request: ReadingRequest, name: str | None = None) -> Reading:
-    """Analyse a table; `name` is that of the suite if the table has no file."""
+def run_reading(request: ReadingRequest) -> Reading:
+    """Analyse a table."""
     source = request.table
     path = user_path(source) if isinstance(source, (str, Path)) else None
     for use in request.uses:
         refuse_unknown_use(use)
-    suite = suite_of(path or source, request.settings, name or (path.name if path else "table"))
+    suite = suite_of(path or source, request.settings, path.name if path else "table")
     sets = [*_column_sets(request.predictors), *_file_sets(suite, request), *_model_sets(suite, request)]
     fits = analyse(suite.prepared, sets)
     results = [_result(suite, target, target_fits) for target, target_fits in zip(sets, fits, strict=True)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from wug import data, registry
@@ -129,26 +131,19 @@ class ImportedRun:
 
 def pooled(aggregates: Sequence[Aggregate]) -> Iterator[Estimate]:
     """Estimates over all aggregates of each metric, and over those of each group."""
-    cells: dict[tuple[str, str], list[Aggregate]] = {}
+    cells: dict[tuple[str, str], list[Aggregate]] = defaultdict(list)
     for aggregate in aggregates:
         for group in (OVERALL, *(str(Group(name, value)) for name, value in aggregate.groups.items())):
-            cells.setdefault((aggregate.metric, group), []).append(aggregate)
+            cells[aggregate.metric, group].append(aggregate)
     for (metric, group), members in cells.items():
-        yield _pooled(metric, group, members)
-
-
-def _pooled(metric: str, group: str, aggregates: Sequence[Aggregate]) -> Estimate:
-    sizes = [aggregate.n for aggregate in aggregates if aggregate.n]
-    if len(sizes) < len(aggregates):
-        value = math.fsum(aggregate.value for aggregate in aggregates) / len(aggregates)
-        error = aggregates[0].error if len(aggregates) == 1 else None
-        return estimate(metric, group, value, None, error)
-    n = sum(sizes)
-    value = math.fsum(aggregate.value * size for aggregate, size in zip(aggregates, sizes, strict=True)) / n
-    errors = [aggregate.error for aggregate in aggregates if aggregate.error is not None]
-    squares = [(error * size) ** 2 for error, size in zip(errors, sizes, strict=False)]
-    pooled_error = math.sqrt(math.fsum(squares)) / n if len(errors) == len(aggregates) else None
-    return estimate(metric, group, value, n, pooled_error)
+        values, sizes = [member.value for member in members], [member.n or 0 for member in members]
+        if not all(sizes):
+            error = members[0].error if len(members) == 1 else None
+            yield estimate(metric, group, fmean(values), None, error)
+            continue
+        errors = [member.error * size for member, size in zip(members, sizes, strict=True) if member.error is not None]
+        pooled_error = math.hypot(*errors) / sum(sizes) if len(errors) == len(members) else None
+        yield estimate(metric, group, fmean(values, sizes), sum(sizes), pooled_error)
 
 
 def estimate(metric: str, group: str, value: float, n: int | None, error: float | None) -> Estimate:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -167,33 +166,23 @@ def _metric(result: Result, metric: Metric, estimate: Estimate) -> Json:
 
 def _bounds(metric: Metric, value: float) -> tuple[float | str, float | str]:
     """The least and the greatest value that a metric can have."""
-    low, high = -math.inf, math.inf
-    if metric.unit == "share":
-        low, high = 0.0, 1.0
-    elif metric.name.startswith(CORRELATIONS):
-        low, high = -1.0, 1.0
-    elif metric.unit in ("tokens", "count", "distance"):
-        low = 0.0
-    if not low <= value <= high:
-        low, high = -math.inf, math.inf
-    return low if math.isfinite(low) else "-Infinity", high if math.isfinite(high) else "Infinity"
+    if metric.unit == "share" and 0 <= value <= 1:
+        return 0.0, 1.0
+    if metric.name.startswith(CORRELATIONS) and -1 <= value <= 1:
+        return -1.0, 1.0
+    return 0.0 if metric.unit in ("tokens", "count", "distance") and value >= 0 else "-Infinity", "Infinity"
 
 
 def _row(document: Json, result: Result, outcome: Outcome, sample: Sample) -> Json:
-    has_contexts = bool(sample.contexts)
+    metric, has_contexts = result.metric(outcome.metric), bool(sample.contexts)
+    best = 0.0 if metric.better == "lower" else 1.0
+    is_correct = outcome.value is True or (metric.unit == "share" and outcome.value == best)
     choices = list(map(str.__add__, sample.contexts, sample.choices)) if has_contexts else list(sample.choices)
     prompt = {"raw": "" if has_contexts else sample.context, "reference": list(sample.reference)}
     digest = hashlib.sha256(json.dumps(prompt, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     metadata = {key: str(value) for key, value in outcome.groups.items()}
     if sample.logprobs:
         metadata["logprobs"] = json.dumps(sample.logprobs)
-    attribution = {
-        "turn_idx": 0,
-        "source": "output.raw",
-        "extracted_value": sample.output,
-        "extraction_method": sample.method,
-        "is_terminal": True,
-    }
     return {
         "schema_version": VERSION,
         "evaluation_id": document["evaluation_id"],
@@ -205,14 +194,15 @@ def _row(document: Json, result: Result, outcome: Outcome, sample: Sample) -> Js
         "interaction_type": "single_turn",
         "input": {**prompt, **({"choices": choices} if choices else {})},
         "output": {"raw": [sample.output]},
-        "answer_attribution": [attribution],
-        "evaluation": {"score": float(outcome.value or 0.0), "is_correct": _is_correct(result, outcome)},
+        "answer_attribution": [
+            {
+                "turn_idx": 0,
+                "source": "output.raw",
+                "extracted_value": sample.output,
+                "extraction_method": sample.method,
+                "is_terminal": True,
+            }
+        ],
+        "evaluation": {"score": float(outcome.value or 0.0), "is_correct": is_correct},
         "metadata": metadata,
     }
-
-
-def _is_correct(result: Result, outcome: Outcome) -> bool:
-    """Whether a value is a success: true, or the best value of its unit."""
-    metric = result.metric(outcome.metric)
-    best = 0.0 if metric.better == "lower" else 1.0
-    return outcome.value is True or (metric.unit == "share" and outcome.value == best)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from wug import data
 from wug.errors import InputError
@@ -25,7 +24,14 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
     for exported in runs:
         for result in exported.results:
             estimate, dataset = headline(result), hub_dataset(result, options)
-            entries.append(_entry(exported, result, estimate, dataset, options))
+            entry = {
+                "dataset": {"id": dataset, "task_id": options.task_id or result.suite},
+                "value": float(estimate.value),
+                "date": f"{exported.started:%Y-%m-%d}",
+                **source(exported, result),
+                "notes": note(result, estimate),
+            }
+            entries.append(entry)
             yield UNREGISTERED.format(result.suite, dataset)
     path = folder / ".eval_results" / "wug.yaml"
     write_text(path, yaml_text(entries))
@@ -59,15 +65,13 @@ def note(result: Result, estimate: Estimate) -> str:
     return f"{estimate.metric}; n={estimate.n}{interval}; {result.signature}"
 
 
-def source(exported: ExportedRun, result: Result) -> dict[str, str]:
-    """Where the data of a published set comes from, with the run; empty for other suites."""
+def source(exported: ExportedRun, result: Result) -> dict[str, dict[str, str]]:
+    """The field with where the data of a published set comes from, and the run; empty for other suites."""
     record = result.meta.get(DATASET_KEY)
     if not record:
         return {}
-    return {
-        "url": f"https://{record['repository']}/tree/{record['commit']}",
-        "name": f"wug run {exported.run.id}",
-    }
+    url = f"https://{record['repository']}/tree/{record['commit']}"
+    return {"source": {"url": url, "name": f"wug run {exported.run.id}"}}
 
 
 def yaml_text(content: object) -> str:
@@ -75,16 +79,3 @@ def yaml_text(content: object) -> str:
     import yaml
 
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000))
-
-
-def _entry(
-    exported: ExportedRun, result: Result, estimate: Estimate, dataset: str, options: ExportOptions
-) -> dict[str, Any]:
-    origin = source(exported, result)
-    return {
-        "dataset": {"id": dataset, "task_id": options.task_id or result.suite},
-        "value": float(estimate.value),
-        "date": f"{exported.started:%Y-%m-%d}",
-        **({"source": origin} if origin else {}),
-        "notes": note(result, estimate),
-    }

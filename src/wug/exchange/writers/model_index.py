@@ -33,7 +33,6 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
 
 def _result(exported: ExportedRun, result: Result, options: ExportOptions) -> dict[str, Any]:
     estimate = headline(result)
-    origin = source(exported, result)
     metric = {
         "type": estimate.metric,
         "value": float(estimate.value),
@@ -44,5 +43,5 @@ def _result(exported: ExportedRun, result: Result, options: ExportOptions) -> di
         "task": {"type": "text-generation"},
         "dataset": {"type": hub_dataset(result, options), "name": result.suite},
         "metrics": [metric],
-        **({"source": origin} if origin else {}),
+        **source(exported, result),
     }

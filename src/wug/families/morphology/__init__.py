@@ -113,7 +113,7 @@ def read_back(suite: MorphologySuite) -> list[str]:
 
 def _parsed(path: Path, chosen: Mapping[str, Any]) -> tuple[ParsedForms, ProblemList, tuple[str, ...]]:
     """The items, all problems, and the user's carriers."""
-    options = formats.ReadOptions(chosen["format"], chosen["language"], chosen["task"], chosen["rating"])
+    options = formats.ReadOptions(chosen["format"], chosen["language"] or "", chosen["task"], chosen["rating"])
     parsed = formats.parse(path, options)
     sentences = () if chosen["carriers"] is None else carriers.read_carriers(chosen["carriers"])
     problems = ProblemList.of(parsed.problems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +14,20 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.morphology.item import REGULAR, Form, ParsedForms, WugItem, joined, plain_g
 from wug.files import head, read_text
-from wug.problems import Problem, ProblemList, refuse_errors
+from wug.problems import ProblemList, refuse_errors
 from wug.record_tables import Record, as_number, columns_of, number_of, plain, read_table, text_of
 
 FORMATS = ("table", "sigmorphon", "individual", "unimorph", "albright-hayes", "babylm", "answers")
 TAG = re.compile(r"[A-Z0-9][A-Z0-9.+/{}()|,_-]*(;[A-Za-z0-9.+/{}()|,_-]+)+|[A-Z]{1,5}")
 SIGMORPHON = ("lemma", "form", "tag", "rating")
 """The columns, which a file does not name; the last one is optional."""
-INDIVIDUAL = ("pid", "past_rating", "lemma", "form")
-ALBRIGHT_HAYES = ("lemma_ipa", "past_ipa", "mean_rating")
-BABYLM = ("sentences", "ratio")
+_COLUMNS = {
+    "albright-hayes": ("lemma_ipa", "past_ipa", "mean_rating"),
+    "individual": ("pid", "past_rating", "lemma", "form"),
+    "babylm": ("sentences", "ratio"),
+    "table": ("lemma", "form"),
+}
+"""The columns by which formats are recognised."""
 TASKS = {
     "V;PST": "past",
     "V.PTCP;PST": "participle",
@@ -41,7 +45,7 @@ class ReadOptions(NamedTuple):
     """How a file is read."""
 
     format: str | None = None
-    language: str | None = None
+    language: str = ""
     task: str | None = None
     rating: str | None = None
     """The column with what people make of a form."""
@@ -50,11 +54,8 @@ class ReadOptions(NamedTuple):
 def format_of(path: Path, start: str) -> str | None:
     """The format of a file, from the beginning of its content; None if it has no word forms."""
     columns = set(columns_of("\n".join(line for line in start.split("\n") if not line.startswith("#"))))
-    for columns_needed, name in ((ALBRIGHT_HAYES, "albright-hayes"), (INDIVIDUAL, "individual"), (BABYLM, "babylm")):
-        if columns.issuperset(columns_needed):
-            return name
-    if columns.issuperset(("lemma", "form")):
-        return "table"
+    if name := next((name for name, needed in _COLUMNS.items() if columns.issuperset(needed)), None):
+        return name
     fields = start.split("\n", 1)[0].rstrip("\r").split("\t")
     if len(fields) in (3, 4) and TAG.fullmatch(fields[2]) and (len(fields) == 3 or _number(fields[3]) is not None):
         return "sigmorphon"
@@ -69,28 +70,25 @@ def parse(path: Path, options: ReadOptions) -> ParsedForms:
     if not text.strip():
         raise InputError("the file is empty", file=path)
     format = options.format or format_of(path, "\n".join(text.split("\n", 20)[:20]))
-    language = options.language or (match[0] if (match := re.match(r"[a-z]{3}(?=[._])", path.name)) else "")
-    options = options._replace(language=language)
-    if format is None or format not in _READERS:
+    if format is None:
         raise InputError(
             "no word forms found. Write a table with the columns lemma and form, or name the format: "
             f"-S format={'|'.join(FORMATS)}",
             file=path,
         )
+    if not options.language and (match := re.match(r"[a-z]{3}(?=[._])", path.name)):
+        options = options._replace(language=match[0])
     parsed = _READERS[format](path, options)
-    return replace(parsed, items=_with_varying_groups(parsed.items))
-
-
-def _with_varying_groups(items: Sequence[WugItem]) -> tuple[WugItem, ...]:
-    """The items without groups that are the same for all of them."""
-    values: dict[str, set[str]] = {}
-    for item in items:
+    values: dict[str, set[str]] = defaultdict(set)
+    for item in parsed.items:
         for name, value in item.groups.items():
-            values.setdefault(name, set()).add(value)
-    return tuple(
-        replace(item, groups={name: value for name, value in item.groups.items() if len(values[name]) > 1})
-        for item in items
-    )
+            values[name].add(value)
+    varying = {name for name, of_name in values.items() if len(of_name) > 1}
+    items = [
+        replace(item, groups={name: value for name, value in item.groups.items() if name in varying})
+        for item in parsed.items
+    ]
+    return replace(parsed, items=tuple(items))
 
 
 def task_of(tag: str, language: str = "") -> str:
@@ -117,7 +115,6 @@ def _items(rows: Sequence[_Row], options: ReadOptions) -> Iterator[WugItem]:
     for row in rows:
         cells.setdefault((row.lemma, row.tag), []).append(row)
     names = Counter(lemma for lemma, _ in cells)
-    language = options.language or ""
     for (lemma, tag), rows_of_lemma in cells.items():
         forms = tuple(row.form for row in rows_of_lemma)
         expected = [index for index, form in enumerate(forms) if form.type == REGULAR]
@@ -127,8 +124,8 @@ def _items(rows: Sequence[_Row], options: ReadOptions) -> Iterator[WugItem]:
             lemma=rows_of_lemma[0].text or lemma,
             symbols=lemma,
             tag=tag,
-            task=options.task or task_of(tag, language),
-            language=rows_of_lemma[0].groups.get("language") or language,
+            task=options.task or task_of(tag, options.language),
+            language=rows_of_lemma[0].groups.get("language") or options.language,
             forms=forms,
             groups=rows_of_lemma[0].groups,
             expected=expected[0] if unrated and len(expected) == 1 else None,
@@ -145,21 +142,18 @@ def _text(symbols: str) -> str:
 def _sigmorphon(path: Path, options: ReadOptions) -> ParsedForms:
     width = len(head(path).lstrip("\n").split("\n", 1)[0].split("\t"))
     table = read_table(path, header=SIGMORPHON if width == len(SIGMORPHON) else SIGMORPHON[:3], quoted=False)
-    rows, problems = [], table.problems
-    mapped = 0
+    rows, problems, mapped = [], table.problems, 0
     for record in table.records:
         texts = _texts(record, problems)
         rating = number_of(record, "rating", problems)
         if texts:
             mapped += "ɡ" in texts[0] + texts[1]
-            lemma, form = plain_g(texts[0]), plain_g(texts[1])
-            type = _regularity(lemma, form, options.language or "")
-            parsed_form = Form(joined(form), form, rating, type, record.place)
-            rows.append(_Row(lemma, texts[2], parsed_form, {"tag": texts[2]}, joined(lemma)))
+            lemma, form, tag = plain_g(texts[0]), plain_g(texts[1]), texts[2]
+            parsed_form = Form(joined(form), form, rating, _regularity(lemma, form, options.language), record.place)
+            rows.append(_Row(lemma, tag, parsed_form, {"tag": tag}, joined(lemma)))
     if mapped:
         problems.warn("", f"{mapped:,} lines have the IPA letter ɡ, which is read as g")
-    items = tuple(_items(rows, options))
-    return ParsedForms("sigmorphon", items, ProblemList.of(problems, repeated_forms(items)))
+    return _parsed("sigmorphon", rows, options, problems)
 
 
 def _texts(record: Record, problems: ProblemList) -> list[str]:
@@ -168,14 +162,16 @@ def _texts(record: Record, problems: ProblemList) -> list[str]:
     return [] if None in texts else [text.strip() for text in texts if text is not None]
 
 
-def repeated_forms(items: Sequence[WugItem]) -> Iterator[Problem]:
-    """A warning for each form that an item has more than once."""
+def _parsed(format: str, rows: Sequence[_Row], options: ReadOptions, problems: ProblemList) -> ParsedForms:
+    """The items of these rows, with a warning for each form that an item has more than once."""
+    items = tuple(_items(rows, options))
     for item in items:
         for text, times in Counter(form.symbols for form in item.forms).items():
             if times > 1:
                 lines = ", ".join(form.place for form in item.forms if form.symbols == text)
                 message = f"the form {text!r} of {item.symbols!r} is there {times} times: rows are matched in order"
-                yield Problem("warning", lines, message)
+                problems.warn(lines, message)
+    return ParsedForms(format, items, problems)
 
 
 def _regularity(lemma: str, form: str, language: str) -> str:
@@ -207,7 +203,7 @@ def _devoiced(stem: Sequence[str]) -> list[str]:
 def _unimorph(path: Path, options: ReadOptions) -> ParsedForms:
     """Real words with one correct form each."""
     table = read_table(path, header=("lemma", "tag", "form"), quoted=False)
-    items, language = [], options.language or ""
+    items, language = [], options.language
     for record in table.records:
         if texts := _texts(record, table.problems):
             lemma, tag, form = texts
@@ -220,11 +216,11 @@ def _unimorph(path: Path, options: ReadOptions) -> ParsedForms:
 def _individual(path: Path, options: ReadOptions) -> ParsedForms:
     """Items whose ratings are the medians of individual ratings of words that do not exist."""
     ratings, problems = individual_ratings(path)
-    medians: dict[tuple[str, str], list[float]] = {}
+    medians: dict[tuple[str, str], list[float]] = defaultdict(list)
     for (_, lemma, form), value in ratings.items():
-        medians.setdefault((lemma, form), []).append(value)
+        medians[lemma, form].append(value)
     rows = [_Row(lemma, "", Form(form, form, median(values)), {}) for (lemma, form), values in medians.items()]
-    return ParsedForms("individual", tuple(_items(rows, options._replace(task=options.task or "past"))), problems)
+    return _parsed("individual", rows, options._replace(task=options.task or "past"), problems)
 
 
 def individual_ratings(path: Path) -> tuple[dict[tuple[str, str, str], float], ProblemList]:
@@ -284,13 +280,13 @@ def _babylm(path: Path, options: ReadOptions) -> ParsedForms:
 
 def _answers(path: Path, options: ReadOptions) -> ParsedForms:
     """One column per word and one row per person, as Weissweiler et al. (2023) have them."""
-    rows = read_answers(path, options.language or "")
+    rows = read_answers(path, options.language)
     items = []
     for lemma, answers in rows.items():
         counts = Counter(answers)
         forms = tuple(Form(text, text, float(times)) for text, times in counts.items())
-        task = options.task or {"deu": "plural"}.get(options.language or "", "past")
-        items.append(WugItem(lemma, lemma, lemma, "", task, options.language or "", forms))
+        task = options.task or {"deu": "plural"}.get(options.language, "past")
+        items.append(WugItem(lemma, lemma, lemma, "", task, options.language, forms))
     return ParsedForms("answers", items, answers=rows)
 
 
@@ -328,8 +324,7 @@ def _table(path: Path, options: ReadOptions) -> ParsedForms:
         tasks.add(texts.get("task", ""))
     language = options.language or (languages.pop() if len(languages) == 1 else "")
     task = options.task or (tasks.pop() if len(tasks) == 1 else None)
-    items = tuple(_items(rows, options._replace(language=language, task=task or None)))
-    return ParsedForms("table", items, ProblemList.of(problems, repeated_forms(items)))
+    return _parsed("table", rows, options._replace(language=language, task=task or None), problems)
 
 
 _GROUPS = ("language", "task", "tag", "ending", "neighbourhood", "island", "vowel_change", "class")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +21,8 @@ SCORE_COLUMNS = ("score", "logprob", "model_rating", "prediction", "rating")
 """Columns of a table that may have the scores, in the order in which they are looked for."""
 
 
-def read_scores(path: Path) -> list[tuple[str, str, float, str]]:
-    """Lemma, form, score and place of each line; SuiteError for a number that is not finite.
+def _read_scores(path: Path) -> dict[tuple[str, str], list[tuple[float, str]]]:
+    """Scores and their places by lemma and form; SuiteError for a number that is not finite.
 
     Without a header, the columns are those of a judgement file with a score instead of the rating.
     """
@@ -30,17 +31,17 @@ def read_scores(path: Path) -> list[tuple[str, str, float, str]]:
     column = next((name for name in SCORE_COLUMNS if name in columns), "score")
     has_header = {"lemma", "form", column} <= columns
     table = read_table(path, header=() if has_header else ("lemma", "form", "tag", column), quoted="\t" not in first)
-    rows, problems = [], table.problems
+    scores: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
     for record in table.records:
         lemma, form, text = (plain(record.fields.get(name)) for name in ("lemma", "form", column))
         if math.isfinite(score := as_number(text)):
-            rows.append((plain_g(lemma), plain_g(form), score, record.place))
+            scores[joined(plain_g(lemma)), joined(plain_g(form))].append((score, record.place))
         else:
-            problems.error(record.place, f"the score {text!r} is not a finite number")
-    refuse_errors(problems, path)
-    if not rows:
+            table.problems.error(record.place, f"the score {text!r} is not a finite number")
+    refuse_errors(table.problems, path)
+    if not scores:
         raise InputError("there are no scores in it", file=path)
-    return rows
+    return scores
 
 
 def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list[metrics.ScoredItem], list[str]]:
@@ -48,35 +49,28 @@ def match_scores(gold: ParsedForms, path: Path, *, as_merge: bool) -> tuple[list
 
     Repeated forms are matched in order. `as_merge` combines them as R's merge does: every score with every rating.
     """
-    rows = read_scores(path)
-    scores: dict[tuple[str, str], list[tuple[float, str]]] = {}
-    for lemma, text, score, place in rows:
-        scores.setdefault((joined(lemma), joined(text)), []).append((score, place))
-    keys = {_key(item, form) for item in gold.items for form in item.forms}
+    scores = _read_scores(path)
     problems = ProblemList()
-    for key, scores_of_form in scores.items():
-        if key not in keys:
-            problems.error(scores_of_form[0][1], f"the form {key[1]!r} of {key[0]!r} is not in the gold file")
-    matched, used = [], dict.fromkeys(scores, 0)
+    known = {_key(item, form) for item in gold.items for form in item.forms}
+    for lemma, text in [key for key in scores if key not in known]:
+        place = scores.pop((lemma, text))[0][1]
+        problems.error(place, f"the form {text!r} of {lemma!r} is not in the gold file")
+    matched = []
     for item in gold.items:
-        forms: list[Form] = []
-        values: list[float] = []
+        pairs: list[tuple[Form, float]] = []
         for form in item.forms:
-            key = _key(item, form)
-            used_scores = scores.get(key, [])
-            if not as_merge:
-                used_scores = used_scores[used.get(key, 0) :][:1]
-            if not used_scores:
+            available = scores[_key(item, form)]
+            if not available:
                 problems.error("", f"no score for {form.symbols!r} of {item.symbols!r} ({form.place})")
-                continue
-            used[key] += 1
-            forms += [form] * len(used_scores)
-            values += [score for score, _ in used_scores]
-        matched.append(metrics.ScoredItem(replace(item, forms=tuple(forms)), tuple(values)))
+            pairs += [(form, score) for score, _ in (available if as_merge else available[:1])]
+            if not as_merge:
+                del available[:1]
+        forms, values = tuple(form for form, _ in pairs), tuple(value for _, value in pairs)
+        matched.append(metrics.ScoredItem(replace(item, forms=forms), values))
     if not as_merge:
-        for key, count in used.items():
-            for _, place in scores[key][count:] if key in keys else ():
-                problems.error(place, f"{key[1]!r} of {key[0]!r} has more scores than the gold file")
+        for (lemma, text), remaining in scores.items():
+            for _, place in remaining:
+                problems.error(place, f"{text!r} of {lemma!r} has more scores than the gold file")
     refuse_errors(problems, path)
     mapped = sum("ɡ" in line for line in read_lines(path))
     return matched, [f"{path.name}: {mapped:,} lines have the IPA letter ɡ, which is read as g"] if mapped else []
@@ -101,17 +95,16 @@ def scored_rows(
 def answer_runs(gold: ParsedForms, path: Path, language: str) -> list[list[SuiteOutput]]:
     """The rows of each run in a file of free answers: one column per word, one row per run."""
     answers = read_answers(path, language)
-    names = {item.item: item for item in gold.items}
-    unknown = [name for name in answers if name not in names]
-    missing = [name for name in names if name not in answers]
-    if unknown or missing:
-        what = f"the word {unknown[0]!r} is not in the gold file" if unknown else f"no answers to {missing[0]!r}"
-        raise InputError(what, file=path)
+    names = [item.item for item in gold.items]
+    for name in answers:
+        if name not in names:
+            raise InputError(f"the word {name!r} is not in the gold file", file=path)
+    for name in names:
+        if name not in answers:
+            raise InputError(f"no answers to {name!r}", file=path)
     return [
         [
-            *metrics.answer_rows(
-                gold.items, [[answers[item.item][run]] for item in gold.items], [{}] * len(gold.items)
-            ),
+            *metrics.answer_rows(gold.items, [[answers[name][run]] for name in names], [{}] * len(names)),
             *metrics.answer_ceiling(gold.answers),
         ]
         for run in range(len(next(iter(answers.values()))))
