@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from wug.arrays import Floats, Indices
+from wug.arrays import Floats, Indices, Integers
 from wug.distributions import MAX_UNITS, MIN_UNITS, beta_quantile, bootstrap_t, t_quantile
 from wug.identity import OVERALL, Group
 from wug.outcomes import PROPORTION_METHODS, Derivation, Estimate, Interval, IntervalMethod, Metric, Outcome, Unit
@@ -369,9 +369,14 @@ def _renumbered(units: Indices) -> Indices | None:
     """Units as numbers from 0 in order of appearance; None if each occurs once."""
     if (units[1:] > units[:-1]).all():
         return None
-    unique, first, inverse = np.unique(units, return_index=True, return_inverse=True)
-    if len(unique) == len(units):
-        return None
-    rank = np.empty(len(unique), np.intp)
-    rank[np.argsort(first)] = np.arange(len(unique))
-    return rank[inverse]
+    numbers, first = in_order_of_appearance(units)
+    return None if len(first) == len(units) else numbers
+
+
+def in_order_of_appearance(units: Integers) -> tuple[Indices, Indices]:
+    """The number of each unit, from 0 in order of appearance, and the index of the first of each."""
+    _, first, inverse = np.unique(units, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.intp)
+    rank[order] = np.arange(len(order))
+    return rank[inverse], first[order]

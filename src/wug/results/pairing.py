@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from wug import stats_paired as paired
 from wug.arrays import Floats, Integers
-from wug.outcomes import Metric, Result
+from wug.outcomes import Derivation, Metric, Result
+from wug.results.columns import identifier, literal
 from wug.results.outcomes import OutcomeFile
-from wug.results.pairing_arrays import PairingArrays
 from wug.results.queries import OutcomeTable
 from wug.results.records import Run, StoredResult
+from wug.stats import in_order_of_appearance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Arrays: TypeAlias = "Mapping[str | Derivation, NDArray[Any]]"
+"""The outcomes of a result: hashes of texts, values, and values of derived metrics."""
 
 MIX = 0x9E3779B97F4A7C15
 """A large odd number that spreads hashes (2**64 divided by the golden ratio)."""
@@ -116,30 +121,29 @@ class ComparedRuns(Protocol):
 
 
 class ColumnLoader:
-    """Reads the columns of results, each file once; runs on the same items share their layout."""
+    """Reads the columns of results, each file once; results on the same items share the arrays that are equal."""
 
     def __init__(self, reader: ComparedRuns) -> None:
         self._reader = reader
         self._columns: dict[int, dict[str, MetricColumn]] = {}
-        self._layouts: dict[object, _Layout] = {}
+        self._arrays: dict[bytes, Integers] = {}
+        """By checksum."""
 
     def load(self, results: Iterable[StoredResult]) -> None:
         """Read the files of these results."""
-        located = [
-            (stored, self._reader.outcome_file(stored.id)) for stored in results if stored.id not in self._columns
-        ]
         files: dict[Path | None, list[tuple[StoredResult, OutcomeFile]]] = {}
-        for stored, file in located:
-            files.setdefault(file.path, []).append((stored, file))
-        for stored_files in files.values():
-            metrics = (metric for stored, _ in stored_files for metric in stored.result.metrics)
-            split_by = {metric.name: metric.split_by for metric in metrics if metric.split_by}
-            derivations = {metric.derived for stored, _ in stored_files for metric in _derived(stored.result)}
-            arrays = PairingArrays.read(
-                [file for _, file in stored_files], [one for one in derivations if one is not None], split_by
-            )
-            for (stored, _), part in zip(stored_files, arrays, strict=True):
-                self._columns[stored.id] = self._columns_by_metric(stored.result, part)
+        for stored in results:
+            if stored.id not in self._columns:
+                file = self._reader.outcome_file(stored.id)
+                files.setdefault(file.path, []).append((stored, file))
+        for parts in files.values():
+            first = parts[0][1]
+            file = first._replace(first=0, rows=max(part.first + part.rows for _, part in parts))
+            arrays, names = _read(file, [metric for stored, _ in parts for metric in stored.result.metrics])
+            for stored, part in parts:
+                mine = slice(part.first, part.first + part.rows)
+                own = {name: array[mine] for name, array in arrays.items()}
+                self._columns[stored.id] = self._columns_by_metric(stored.result, own, names)
 
     def columns(self, stored: StoredResult) -> dict[str, MetricColumn]:
         """The column of each metric of a result, in order of appearance."""
@@ -147,90 +151,101 @@ class ColumnLoader:
             self.load([stored])
         return self._columns[stored.id]
 
-    def _columns_by_metric(self, result: Result, arrays: PairingArrays) -> dict[str, MetricColumn]:
-        suite = (result.kind, result.suite)
-        layout = self._layouts.get(suite)
-        if layout is None or not layout.fits(arrays):
-            layout = self._layouts[suite] = _Layout(arrays)
-        columns = {metric: _column(place, arrays) for metric, place in layout.metrics.items()}
-        for metric in _derived(result):
-            if (how := metric.derived) is not None and how.metric in layout.metrics:
-                columns[metric.name] = _column(layout.metrics[how.metric], arrays, arrays.derived[how])
-        return {metric: column for metric, column in columns.items() if column is not None}
+    def _columns_by_metric(self, result: Result, arrays: Arrays, names: Mapping[str, int]) -> dict[str, MetricColumn]:
+        columns: dict[str, MetricColumn] = {}
+        units, has_value = _units(arrays), ~np.isnan(arrays["value"])
+        rows = {name: np.flatnonzero((arrays["metric"] == number) & has_value) for name, number in names.items()}
+        values = {name: (of_metric, arrays["value"], arrays["judged"]) for name, of_metric in rows.items()}
+        for name, how in _derivations(result.metrics):
+            if how.metric in rows:
+                values[name] = rows[how.metric], arrays[how], np.zeros(len(units), bool)
+        for name, (of_metric, numbers, judged) in values.items():
+            finite = of_metric[np.isfinite(numbers[of_metric])]
+            if len(finite):
+                all_judged = bool(judged[finite].all())
+                kept = numbers[finite].astype(np.int8) if all_judged else numbers[finite]
+                columns[name] = MetricColumn(
+                    all_judged,
+                    self._shared(units[finite]),
+                    self._shared(_keys(arrays["item"][finite])),
+                    self._shared(finite),
+                    kept,
+                    len(of_metric) - len(finite),
+                )
+        return columns
+
+    def _shared(self, array: Integers) -> Integers:
+        """An array that equals this one: that of an earlier result, if there is one."""
+        return self._arrays.setdefault(blake2b(array.tobytes()).digest(), array)
 
 
-def _derived(result: Result) -> list[Metric]:
-    """The metrics whose values are computed from the outcomes of others."""
-    return [metric for metric in result.metrics if metric.derived is not None and not metric.derived.standardised]
+def _read(file: OutcomeFile, metrics: Sequence[Metric]) -> tuple[Arrays, dict[str, int]]:
+    """The outcomes of a file as arrays, with hashes of texts and the values of derived metrics, and names of metrics.
+
+    Names are in the order in which metrics occur, with their hashes; divided metrics (`Metric.split_by`) are
+    `metric:value`.
+    """
+    by_role = {
+        role: {column.field: identifier(column.name) for column in file.columns if column.role == role}
+        for role in ("group", "detail")
+    }
+    texts = [identifier(one.name) for one in file.columns if one[1:] == ("detail", "source", "VARCHAR")]
+    source = texts[0] if texts else "NULL"
+    fields = {metric.name: by_role["group"].get(metric.split_by) for metric in metrics if metric.split_by}
+    cases = "".join(
+        f"WHEN metric = {literal(name)} THEN concat_ws(':', metric, {field}) "
+        for name, field in fields.items()
+        if field
+    )
+    name = f"CASE {cases}ELSE metric END" if cases else "metric"
+    selected: dict[str | Derivation, str] = {
+        "item": "hash(item)",
+        "metric": f"hash({name})",
+        "value": "value",
+        "judged": "judged",
+        "source": f"hash({source})",
+        "has_source": f"{source} IS NOT NULL",
+        **{how: _sql(how, by_role["detail"]) for _, how in _derivations(metrics)},
+    }
+    columns = ", ".join(f"{sql} AS c{number}" for number, sql in enumerate(selected.values()))
+    table = OutcomeTable(lambda: file)
+    with table.run(f"SELECT {columns} FROM {{table}} ORDER BY position", ()) as db:
+        fetched = db.fetchnumpy().values()
+    names = table.query(f"SELECT {name} AS name, hash(name) FROM {{table}} GROUP BY ALL ORDER BY min(position)")
+    return {
+        key: np.ma.filled(array, np.nan) if array.dtype.kind == "f" else np.ma.getdata(array)
+        for key, array in zip(selected, fetched, strict=True)
+    }, dict(names)
 
 
-class _Place(NamedTuple):
-    """The outcomes of a metric in a result."""
-
-    rows: Integers
-    units: Integers
-    keys: Integers
+def _derivations(metrics: Iterable[Metric]) -> list[tuple[str, Derivation]]:
+    """The metrics whose values are computed from the outcomes of others, and how."""
+    return [(one.name, one.derived) for one in metrics if one.derived is not None and not one.derived.standardised]
 
 
-class _Layout:
-    """The metrics, items and sources of the outcomes of a result, without their values."""
-
-    def __init__(self, arrays: PairingArrays) -> None:
-        self._arrays = arrays
-        units = _units(arrays)
-        self.metrics: dict[str, _Place] = {}
-        for name, number in arrays.metrics.items():
-            rows = np.flatnonzero((arrays.metric == number) & ~arrays.missing)
-            self.metrics[name] = _Place(rows, units[rows], _keys(arrays.item[rows]))
-
-    def fits(self, arrays: PairingArrays) -> bool:
-        """Whether another result has the same outcomes, in the same order."""
-        mine = self._arrays
-        return mine.metrics == arrays.metrics and all(
-            np.array_equal(getattr(mine, name), getattr(arrays, name))
-            for name in ("item", "metric", "missing", "source", "has_source")
-        )
+def _sql(how: Derivation, details: Mapping[str, str]) -> str:
+    """The value of a derived metric, by the columns of details; NULL if one is missing."""
+    fields = [how.plus, *([how.minus] if how.minus else [])]
+    if not all(field in details for field in fields):
+        return "NULL::DOUBLE"
+    return f"{how.factor!r} * ({' - '.join(f'TRY_CAST({details[field]} AS DOUBLE)' for field in fields)})"
 
 
-def _column(location: _Place, arrays: PairingArrays, derived: Floats | None = None) -> MetricColumn | None:
-    """The values of a metric, or those that are derived from it; None if there are no finite ones."""
-    values, judged = (arrays.value if derived is None else derived)[location.rows], arrays.judged[location.rows]
-    if derived is not None:
-        judged = np.zeros(len(values), bool)
-    finite = np.isfinite(values)
-    if not finite.any():
-        return None
-    all_judged = bool(judged[finite].all())
-    if finite.all():
-        kept = values.astype(np.int8) if all_judged else values
-        return MetricColumn(all_judged, location.units, location.keys, location.rows, kept, 0)
-    rows = location.rows[finite]
-    keys = _keys(arrays.item[rows])
-    return MetricColumn(all_judged, location.units[finite], keys, rows, values[finite], int((~finite).sum()))
-
-
-def _units(arrays: PairingArrays) -> Integers:
+def _units(arrays: Arrays) -> Integers:
     """The item of each outcome, or the first item with the same source: such outcomes are not independent."""
-    if not arrays.has_source.any():
-        return arrays.item
-    rows = np.flatnonzero(arrays.has_source)
-    _, first, inverse = np.unique(arrays.source[rows], return_index=True, return_inverse=True)
-    items, representative = arrays.item[rows], arrays.item[rows][first][inverse]
-    repeats = items != representative
+    items, rows = arrays["item"], np.flatnonzero(arrays["has_source"])
+    _, first, inverse = np.unique(arrays["source"][rows], return_index=True, return_inverse=True)
+    own, representative = items[rows], items[rows][first][inverse]
+    repeats = own != representative
     # The last source of an item counts.
-    replaced = dict(zip(items[repeats].tolist(), representative[repeats].tolist(), strict=True))
-    if not replaced:
-        return arrays.item
-    return np.array([replaced.get(item, item) for item in arrays.item.tolist()], arrays.item.dtype)
+    replaced = dict(zip(own[repeats].tolist(), representative[repeats].tolist(), strict=True))
+    return np.array([replaced.get(item, item) for item in items.tolist()], items.dtype) if replaced else items
 
 
 def _keys(items: Integers) -> Integers:
     """A hash of each outcome's item and of its index in the item."""
     order = np.argsort(items, kind="stable")
-    ordered = items[order]
-    if (ordered[1:] != ordered[:-1]).all():
-        return items
-    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    begins = np.flatnonzero(np.diff(items[order], prepend=~items[order[:1]]))
     times = np.arange(len(items)) - np.repeat(begins, np.diff([*begins, len(items)]))
     keys = items.copy()
     keys[order] += times.astype(np.uint64) * np.uint64(MIX)
@@ -305,18 +320,12 @@ def pooled(parts: Sequence[tuple[str, Paired]]) -> Paired:
 def cluster(rows: Paired) -> Clusters:
     """The paired outcomes by item, in order of appearance."""
     differences = rows.differences
-    unique, firsts, inverse = np.unique(rows.units, return_index=True, return_inverse=True)
-    if len(unique) == len(rows.units):
-        places = np.arange(len(unique))
-        return Clusters(rows.units, differences, np.abs(differences), np.ones(len(places)), places, True)
-    order = np.argsort(firsts)
-    rank = np.empty(len(unique), np.intp)
-    rank[order] = np.arange(len(unique))
-    of = rank[inverse]
-    sums: Floats = np.bincount(of, weights=differences).astype(np.float64)
-    absolute_difference: Floats = np.bincount(of, weights=np.abs(differences)).astype(np.float64)
-    sizes: Floats = np.bincount(of).astype(np.float64)
-    return Clusters(unique[order], sums, absolute_difference, sizes, firsts[order], False)
+    of, firsts = in_order_of_appearance(rows.units)
+    sums, absolute_difference, sizes = (
+        np.bincount(of, weights=weights).astype(np.float64)
+        for weights in (differences, np.abs(differences), np.ones(len(of)))
+    )
+    return Clusters(rows.units[firsts], sums, absolute_difference, sizes, firsts, len(firsts) == len(of))
 
 
 def judge(rows: Paired, clusters: Clusters, interval: paired.IntervalKind, seed: int, tests: int) -> Verdict:
