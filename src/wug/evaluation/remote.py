@@ -8,23 +8,28 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import pickle
 import queue
+import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from logging.handlers import BufferingHandler
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from wug import stats
 from wug.arrays import Indices
-from wug.errors import WugError
+from wug.errors import ModelError, WugError
 from wug.evaluation.cache import Cache
 from wug.evaluation.cached_model import CachedModel, Progress, cache_key
 from wug.evaluation.evaluate import RequestMemo, SuiteTask, evaluate_tasks, prepare
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.models import open_model
+from wug.evaluation.recorder import Recorder
+from wug.evaluation.request import ModelTask
 from wug.interfaces import Suite
-from wug.models import ModelSpec
+from wug.models import Identity, ModelSpec
 from wug.outcomes import Result
 from wug.results.outcomes import OutcomeCollector, PackedOutcomes
 from wug.timings import timed
@@ -33,6 +38,7 @@ UNREAD_MESSAGES = 2
 """Unread messages before the model pauses."""
 
 CacheRows: TypeAlias = list[tuple[bytes, bytes]]
+Value = TypeVar("Value")
 
 
 class RemoteTask(NamedTuple):
@@ -60,30 +66,22 @@ class Finished(NamedTuple):
     model: str = ""
     results: tuple[tuple[Result, PackedOutcomes], ...] = ()
     error: str | None = None
+    run: int | None = None
+    """The complete run in the store that has the results."""
     warnings: tuple[str, ...] = ()
 
 
 Message: TypeAlias = Outputs | Finished
 
 
-class ModelDescription(NamedTuple):
-    """The properties of a model, as one of its replicas reports them."""
+class Replica(NamedTuple):
+    """The properties of a model, as one of its replicas reports them, and its outputs."""
 
-    id: str
-    options: Mapping[str, str]
+    identity: Identity
     chunk: int
     ordered: bool
-    returns: Literal["scores", "text"]
-    bounded: bool
-    scores_separate_words: bool = False
-
-
-class ReplicaReply(NamedTuple):
-    """The reply of a replica: a value, or an error as text, and warnings."""
-
-    value: Any = None
-    error: str | None = None
-    warnings: tuple[str, ...] = ()
+    scores_separate_words: bool
+    outputs: Sequence[Any]
 
 
 def evaluate_model(
@@ -91,26 +89,27 @@ def evaluate_model(
     suites: Sequence[Suite],
     cache: Cache | None,
     memo: RequestMemo | None = None,
-    complete: Callable[[ModelHandle], bool] = lambda handle: False,
+    complete: Callable[[ModelHandle], int | None] = lambda handle: None,
     progress: Progress | None = None,
 ) -> Finished:
-    """The results of a model, or its error; no results if it is already `complete`."""
-    with collected_warnings() as warnings:
-        try:
-            _enter(task.folder)
-            handle = open_model(task.spec)
-            if complete(handle):
-                return Finished(handle.id, warnings=tuple(warnings))
-            model = CachedModel(handle, cache, progress)
-            with timed("load"):
-                tasks = prepare(suites, model, memo)
-            with timed("evaluate"):
-                results = tuple(_packed_results(tasks, model, task.interval))
-            if cache is not None:
-                cache.report_damage()
-            return Finished(model.id, results, None, tuple(warnings))
-        except Exception as error:
-            return Finished(error=as_text(error), warnings=tuple(warnings))
+    """The results of a model, its `complete` run, or its error."""
+
+    def evaluated() -> Finished:
+        _enter(task.folder)
+        handle = open_model(task.spec)
+        if (run := complete(handle)) is not None:
+            return Finished(handle.id, run=run)
+        model = CachedModel(handle, cache, progress)
+        with timed("load"):
+            tasks = prepare(suites, model, memo)
+        with timed("evaluate"):
+            results = tuple(_packed_results(tasks, model, task.interval))
+        if cache is not None:
+            cache.report_damage()
+        return Finished(model.id, results)
+
+    done, warnings = _with_warnings(evaluated)
+    return (Finished(error=done) if isinstance(done, str) else done)._replace(warnings=warnings)
 
 
 def _packed_results(
@@ -120,6 +119,18 @@ def _packed_results(
     with closing(OutcomeCollector()) as collector:
         for result in evaluate_tasks(tasks, model, interval, collector.add):
             yield result, PackedOutcomes.of(collector, result.suite, result.model)
+
+
+def record_finished(recorder: Recorder, task: ModelTask, finished: Finished) -> None:
+    """Store the results of a model that was evaluated elsewhere, or report its error."""
+    recorder.warn(finished.warnings)
+    with recorder.attempt(task):
+        if finished.error is not None:
+            raise ModelError(finished.error)
+        if finished.run is not None:
+            recorder.resume(task, finished.run)
+        else:
+            recorder.record(task, finished.model, finished.results)
 
 
 def stream_model(task: RemoteTask, suites: Sequence[Suite], known: CacheRows) -> Iterator[Message]:
@@ -143,19 +154,18 @@ def known_rows(cache: Cache | None, handle: ModelHandle | None) -> CacheRows:
     return cache.rows(cache_key(handle.returns, handle.id, handle.options, handle.given))
 
 
-def describe_replica(spec: ModelSpec, folder: str) -> ReplicaReply:
-    """Load a model and describe it."""
-    return _reply(lambda: _description(_loaded_replica(spec, folder)))
+def run_replica(spec: ModelSpec, folder: str, requests: Sequence[Any]) -> tuple[Replica | str, tuple[str, ...]]:
+    """The model, with its outputs for a chunk of requests, or its error as text; and warnings."""
 
+    def replica() -> Replica:
+        handle = _opened(pickle.dumps(spec), folder)
+        separate_words = handle.scores_separate_words  # loads the model
+        identity = Identity(handle.id, dict(handle.options), handle.returns, handle.bounded)
+        compute = handle.score if handle.returns == "scores" else handle.generate
+        ordered = handle.returns == "scores" and handle.ordered
+        return Replica(identity, handle.chunk, ordered, separate_words, compute(requests) if requests else ())
 
-def run_replica(spec: ModelSpec, folder: str, requests: Sequence[Any]) -> ReplicaReply:
-    """The model's id, then its outputs for a chunk of requests."""
-
-    def outputs() -> list[Any]:
-        handle = _loaded_replica(spec, folder)
-        return [handle.id, *(handle.score if handle.returns == "scores" else handle.generate)(requests)]
-
-    return _reply(outputs)
+    return _with_warnings(replica)
 
 
 class _ForwardingCache(Cache):
@@ -185,37 +195,11 @@ class _ForwardingCache(Cache):
             self._send(Outputs(key, name, rows, done, total))
 
 
-def _loaded_replica(spec: ModelSpec, folder: str) -> ModelHandle:
-    return _opened(spec.backend, spec.name, spec.revision, tuple(sorted(spec.options.items())), spec.alias, folder)
-
-
 @functools.lru_cache(maxsize=1)
-def _opened(
-    backend: str, name: str, revision: str | None, options: tuple[tuple[str, str], ...], alias: str | None, folder: str
-) -> ModelHandle:
+def _opened(pickled_spec: bytes, folder: str) -> ModelHandle:
     """Open a model and keep it in memory for the next chunk."""
     _enter(folder)
-    return open_model(ModelSpec(backend, name, revision, dict(options), alias))
-
-
-def _description(handle: ModelHandle) -> ModelDescription:
-    separate_words = handle.scores_separate_words  # loads the model
-    ordered = handle.returns == "scores" and handle.ordered
-    options = dict(handle.options)
-    return ModelDescription(handle.id, options, handle.chunk, ordered, handle.returns, handle.bounded, separate_words)
-
-
-def _reply(work: Callable[[], Any]) -> ReplicaReply:
-    with collected_warnings() as warnings:
-        try:
-            return ReplicaReply(work(), None, tuple(warnings))
-        except WugError as error:
-            return ReplicaReply(None, str(error), tuple(warnings))
-
-
-def as_text(error: Exception) -> str:
-    """An error as text, with its type unless it is a WugError."""
-    return str(error) if isinstance(error, WugError) else f"{type(error).__name__}: {error}"
+    return open_model(pickle.loads(pickled_spec))
 
 
 def _enter(folder: str) -> None:
@@ -223,25 +207,17 @@ def _enter(folder: str) -> None:
         os.chdir(folder)
 
 
-@contextmanager
-def collected_warnings() -> Iterator[list[str]]:
-    """Collect the warnings logged in a context."""
-    warnings: list[str] = []
-    handler = _Collector(warnings)
-    logger = logging.getLogger("wug")
+def _with_warnings(work: Callable[[], Value]) -> tuple[Value | str, tuple[str, ...]]:
+    """What a function returns, or its error as text, with its type unless it is a WugError; and logged warnings."""
+    handler, logger = BufferingHandler(sys.maxsize), logging.getLogger("wug")
+    handler.setLevel(logging.WARNING)
     logger.addHandler(handler)
     try:
-        yield warnings
+        done: Value | str = work()
+    except WugError as error:
+        done = str(error)
+    except Exception as error:
+        done = f"{type(error).__name__}: {error}"
     finally:
         logger.removeHandler(handler)
-
-
-class _Collector(logging.Handler):
-    """Collects messages in a list."""
-
-    def __init__(self, messages: list[str]) -> None:
-        super().__init__(logging.WARNING)
-        self._messages = messages
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._messages.append(record.getMessage())
+    return done, tuple(record.getMessage() for record in handler.buffer)

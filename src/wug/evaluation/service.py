@@ -45,7 +45,7 @@ def execute_plan(plan: Plan, request: RunRequest, listen: Listener | None = None
     """Evaluate a resolved request."""
     with opened_store(request.store) as store, opened_cache(request.cache) as cache:
         recorder = Recorder(plan, store, cache, listen)
-        executors.choose(request.executor, request.workers, plan).run(recorder)
+        executors.run(request.executor, recorder, request.workers)
         return recorder.finish()
 
 

@@ -26,8 +26,8 @@ from timeouts import PATIENCE
 from trainings import ECHO, kept
 from wug import registry, timings
 from wug.errors import ModelError
-from wug.evaluation import capacity
-from wug.evaluation.executors import choose, serial
+from wug.evaluation import capacity, executors
+from wug.evaluation.executors import serial
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
 from wug.evaluation.suites import open_suites
@@ -172,7 +172,7 @@ def test_a_number_of_workers_is_one_or_more_and_for_several_models() -> None:
 
 def test_without_a_number_as_many_processes_are_taken_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capacity, "processes", lambda models: 2)
-    monkeypatch.setattr(serial.SerialExecutor, "run", None)
+    monkeypatch.setattr(serial, "run", None)
     assert wug("run", "words.jsonl", "--model", "ngram:run/*").code == 0
 
 
@@ -204,10 +204,10 @@ def test_suites_that_cannot_be_sent_are_evaluated_in_one_process(
     monkeypatch.setattr(capacity, "processes", lambda models: 2)
     plan = Plan(tuple(ModelTask(model, (local,)) for model in models), "x")
     recorder = Recorder(plan, None, None)
-    choose("auto", None, plan).run(recorder)
+    executors.run("auto", recorder)
     assert [result.estimates[0].value for result in recorder.finish().results] == [0.25, 1.0]
     with pytest.raises(ModelError, match="a suite cannot be sent to another process"):
-        choose("auto", 2, plan).run(Recorder(plan, None, None))
+        executors.run("auto", Recorder(plan, None, None), 2)
 
 
 WITHOUT_SUITE = ("babylm", "reading", "scan")

@@ -31,7 +31,7 @@ from wug.evaluation import remote
 from wug.evaluation.executors import ray as on_ray
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.models import model_spec, open_model
-from wug.models import ModelSpec
+from wug.models import Identity, ModelSpec
 from wug.requests import Request
 from wug.results.store import Store
 from wug.results.sweeps import find, runs_of
@@ -112,7 +112,7 @@ def test_chunks_are_those_of_the_model_and_answers_come_in_order(
     with spread(model_spec(name), workers=2) as model:
         assert (model.id, model.options) == (own.id, own.options)
         assert model.chunk == own.chunk * 2 * 2
-        model.model._replica = model.model._replica._replace(chunk=7)  # as if the model liked chunks of seven
+        model.model._size = 7  # as if the model liked chunks of seven
         found = model.score(requests)
         expected = [one for first in range(0, 50, 7) for one in own.score(requests[first : first + 7])]
         assert [one.text for one in found] == [request.text for request in requests]
@@ -274,14 +274,14 @@ def test_a_process_that_dies_over_and_over_is_given_up(
 
 def test_copies_that_differ_are_refused(cluster: Any) -> None:
     with spread(model_spec("oracle:pcfgset"), 1) as model:
-        model.model._replica = remote.ModelDescription("oracle/other", {}, 1, False, "text", False)
+        model.model.id = "oracle/other"
         with pytest.raises(ModelError, match="different copies of the model: oracle/other, oracle/pcfgset"):
             model.generate(["copy A1"])
 
 
 def test_a_model_whose_answers_depend_on_one_another_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    ordered = remote.ModelDescription("lstm/x@1", {}, 1, True, "scores", False)
-    monkeypatch.setattr(on_ray, "_value", lambda *given: ordered)
+    ordered = remote.Replica(Identity("lstm/x@1", {}, "scores"), 1, True, False, ())
+    monkeypatch.setattr(on_ray, "_replica", lambda *given: ordered)
     refusal = "depend on one another, so it cannot be spread"
     with pytest.raises(ModelError, match=refusal), spread(model_spec("oracle:pcfgset"), 1):
         pass
@@ -312,11 +312,12 @@ def test_a_copy_passes_on_warnings_and_errors_as_texts() -> None:
         logger.warning("look out")
         return "done"
 
-    said = remote._reply(warned)
-    assert (said.value, said.error, said.warnings) == ("done", None, ("look out",))
-    assert remote.run_replica(model_spec("oracle:pcfgset"), "/nowhere/at/all", ["copy A1"]).value[1:] == ["A1"]
-    assert "unknown option" in str(remote.describe_replica(model_spec("oracle:pcfgset?x=y"), ".").error)
-    assert not logger.handlers or type(logger.handlers[-1]).__name__ != "_Collector"
+    assert remote._with_warnings(warned) == ("done", ("look out",))
+    replica, _ = remote.run_replica(model_spec("oracle:pcfgset"), "/nowhere/at/all", ["copy A1"])
+    assert isinstance(replica, remote.Replica)
+    assert texts(replica.outputs) == ["A1"]
+    assert "unknown option" in str(remote.run_replica(model_spec("oracle:pcfgset?x=y"), ".", ())[0])
+    assert not logger.handlers or type(logger.handlers[-1]).__name__ != "BufferingHandler"
 
 
 def test_without_ray_installed_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

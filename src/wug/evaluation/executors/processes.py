@@ -15,10 +15,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from multiprocessing import resource_tracker, util
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,15 +28,15 @@ from wug.errors import ModelError
 from wug.evaluation import capacity
 from wug.evaluation.cache import Cache
 from wug.evaluation.evaluate import RequestMemo, run_key_for
-from wug.evaluation.executors import Executor, choose
+from wug.evaluation.executors import serial
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder
-from wug.evaluation.remote import Finished, RemoteTask, evaluate_model
-from wug.evaluation.request import ModelTask, Plan
+from wug.evaluation.remote import Finished, RemoteTask, evaluate_model, record_finished
+from wug.evaluation.request import ModelTask
 from wug.interfaces import Suite
 from wug.models import ModelSpec
 from wug.results.reader import RunReader
-from wug.results.sweeps import finished
+from wug.results.sweeps import finished as finished_run
 
 GRACE_SECONDS = 10.0
 """Time for a worker to stop programs that it started."""
@@ -45,20 +45,6 @@ INITIALIZER_SECONDS = 0.2
 UNPICKLABLE = (pickle.PicklingError, AttributeError, TypeError)
 
 log = logging.getLogger("wug")
-
-
-def executor(workers: int | None, plan: Plan) -> Executor:
-    """An executor with as many processes as `worker_count` says; the serial one for a single process."""
-    count = worker_count(plan, workers)
-    return ProcessExecutor(count, required=workers is not None) if count > 1 else choose("serial", None, plan)
-
-
-def worker_count(plan: Plan, workers: int | None) -> int:
-    """The number of processes: `workers`, or as many as keep a GPU busy."""
-    specs = [task.model for task in plan.tasks if isinstance(task.model, ModelSpec)]
-    if len(specs) < len(plan.tasks):  # model objects cannot be sent to another process
-        return 1
-    return min(len(specs), capacity.processes(specs) if workers is None else workers)
 
 
 class _Shared(NamedTuple):
@@ -73,61 +59,43 @@ class _Shared(NamedTuple):
     """Whether durations are sent back."""
 
 
-class _Work(NamedTuple):
-    """One model for a worker."""
+def run(recorder: Recorder, workers: int | None) -> None:
+    """Evaluate models in `workers` processes, by default as many as keep a GPU busy; a single one is this process.
 
-    task: RemoteTask
-    suites: tuple[int, ...]
-    """Positions in the shared suites."""
-
-
-class _Done(NamedTuple):
-    """The reply of a worker: results, or the number of the complete run in the store."""
-
-    finished: Finished
-    run: int | None = None
-    timings: tuple[logging.LogRecord, ...] = ()
-
-
-class ProcessExecutor:
-    """Evaluates models in worker processes; a model whose process dies is started once more, alone."""
-
-    def __init__(self, count: int, *, required: bool) -> None:
-        self._count, self._required = count, required
-
-    def run(self, recorder: Recorder) -> None:
-        """Evaluate every model that is not complete."""
-        plan, cache, store = recorder.plan, recorder.cache, recorder.store
-        specs = [task.model for task in plan.tasks if isinstance(task.model, ModelSpec)]
-        shared = _Shared(
-            plan.suites,
-            None if cache is None or cache.path is None else cache.path.absolute(),
-            None if store is None else store.path.absolute(),
-            recorder.sweep,
-            capacity.threads_each(specs, self._count),
-            timings.is_enabled(),
-        )
-        try:
-            payload = pickle.dumps(shared, pickle.HIGHEST_PROTOCOL)
-        except UNPICKLABLE as error:
-            if self._required:
-                raise ModelError(f"a suite cannot be sent to another process ({error}): use one worker") from None
-            choose("serial", None, plan).run(recorder)
-            return
-        positions = {id(suite): position for position, suite in enumerate(plan.suites)}
-        lost = _run_all(deque(recorder.pending()), self._count, payload, positions, recorder)
-        for task in lost:
-            log.warning("%s: its worker process was lost; it is started again", task.name)
-            if _run_all(deque([task]), 1, payload, positions, recorder):
-                recorder.fail(
-                    task, "its worker process ended unexpectedly twice. If memory ran out, use fewer --workers"
-                )
+    A model whose process dies is started once more, alone.
+    """
+    plan, cache, store = recorder.plan, recorder.cache, recorder.store
+    specs = [task.model for task in plan.tasks if isinstance(task.model, ModelSpec)]
+    # Model objects cannot be sent to another process.
+    all_named = len(specs) == len(plan.tasks)
+    count = min(len(specs), capacity.processes(specs) if workers is None else workers) if all_named else 1
+    if count < 2:
+        serial.run(recorder)
+        return
+    shared = _Shared(
+        plan.suites,
+        None if cache is None or cache.path is None else cache.path.absolute(),
+        None if store is None else store.path.absolute(),
+        recorder.sweep,
+        capacity.threads_each(specs, count),
+        timings.is_enabled(),
+    )
+    try:
+        payload = pickle.dumps(shared, pickle.HIGHEST_PROTOCOL)
+    except UNPICKLABLE as error:
+        if workers is not None:
+            raise ModelError(f"a suite cannot be sent to another process ({error}): use one worker") from None
+        serial.run(recorder)
+        return
+    for task in _run_all(deque(recorder.pending()), count, payload, recorder):
+        log.warning("%s: its worker process was lost; it is started again", task.name)
+        if _run_all(deque([task]), 1, payload, recorder):
+            recorder.fail(task, "its worker process ended unexpectedly twice. If memory ran out, use fewer --workers")
 
 
-def _run_all(
-    waiting: deque[ModelTask], count: int, payload: bytes, positions: dict[int, int], recorder: Recorder
-) -> list[ModelTask]:
+def _run_all(waiting: deque[ModelTask], count: int, payload: bytes, recorder: Recorder) -> list[ModelTask]:
     """Evaluate tasks, at most `count` at a time; returns those whose process was lost."""
+    positions = {id(suite): position for position, suite in enumerate(recorder.plan.suites)}
     running, lost = dict[Future[bytes], tuple[ModelTask, ProcessPoolExecutor]](), list[ModelTask]()
     with _workers(payload) as start:
 
@@ -135,10 +103,10 @@ def _run_all(
             task = waiting.popleft()
             assert isinstance(task.model, ModelSpec)
             remote = RemoteTask(task.model, str(Path.cwd()), recorder.plan.interval)
-            work = _Work(remote, tuple(positions[id(suite)] for suite in task.suites))
+            suites = [positions[id(suite)] for suite in task.suites]
             recorder.notify(task)
             with _interrupts_blocked():
-                running[worker.submit(_evaluate, work)] = task, worker
+                running[worker.submit(_evaluate, remote, suites)] = task, worker
 
         while waiting or running:
             while waiting and len(running) < count:
@@ -152,22 +120,11 @@ def _run_all(
                     continue
                 if waiting:
                     submit(worker)  # it continues while its last results are written
-                _record(recorder, task, data)
+                durations, finished = pickle.loads(data)
+                for record in durations:
+                    timings.log.handle(record)
+                record_finished(recorder, task, finished)
     return lost
-
-
-def _record(recorder: Recorder, task: ModelTask, data: bytes) -> None:
-    done: _Done = pickle.loads(data)
-    for record in done.timings:
-        timings.log.handle(record)
-    recorder.warn(done.finished.warnings)
-    with recorder.attempt(task):
-        if done.run is not None:
-            recorder.resume(task, done.run)
-        elif done.finished.error is not None:
-            raise ModelError(done.finished.error)
-        else:
-            recorder.record(task, done.finished.model, done.finished.results)
 
 
 @contextmanager
@@ -249,36 +206,28 @@ def _end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _evaluate(work: _Work) -> bytes:
-    """The pickled `_Done` of a model."""
-    shared: _Shared | None = _worker["shared"]
-    if shared is not None and shared.measured:
-        with timings.collected() as measured:
-            done = _evaluated(work)
-        done = done._replace(timings=tuple(measured))
-    else:
-        done = _evaluated(work)
-    try:
-        return pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
-    except UNPICKLABLE as error:
-        return pickle.dumps(_Done(Finished(error=f"its results cannot be sent between processes ({error})")))
-
-
-def _evaluated(work: _Work) -> _Done:
+def _evaluate(task: RemoteTask, positions: Sequence[int]) -> bytes:
+    """The pickled durations and `Finished` of a model, which is evaluated on the suites at these positions."""
     shared: _Shared | None = _worker["shared"]
     if shared is None:
-        return _Done(Finished(error=_worker["error"]))
-    suites, memo = [shared.suites[position] for position in work.suites], _worker["memo"]
-    complete_runs: list[int] = []
+        return pickle.dumps(([], Finished(error=_worker["error"])))
+    context: AbstractContextManager[list[logging.LogRecord]]
+    context = timings.collected() if shared.measured else nullcontext([])
+    with context as durations:
+        finished = _evaluated(task, [shared.suites[position] for position in positions], shared)
+    try:
+        return pickle.dumps((durations, finished), pickle.HIGHEST_PROTOCOL)
+    except UNPICKLABLE as error:
+        return pickle.dumps(([], Finished(error=f"its results cannot be sent between processes ({error})")))
 
-    def complete(handle: ModelHandle) -> bool:
+
+def _evaluated(task: RemoteTask, suites: Sequence[Suite], shared: _Shared) -> Finished:
+    def complete(handle: ModelHandle) -> int | None:
+        """The complete run of the model in the store."""
         if shared.store is None or shared.sweep is None:
-            return False
-        key = run_key_for(suites, handle, work.task.interval, memo)
-        run = finished(RunReader(shared.store), shared.sweep, key, str(handle.spec))
-        complete_runs.extend([] if run is None else [run])
-        return run is not None
+            return None
+        key = run_key_for(suites, handle, task.interval, _worker["memo"])
+        return finished_run(RunReader(shared.store), shared.sweep, key, str(handle.spec))
 
     with closing(Cache(shared.cache)) as cache:
-        result = evaluate_model(work.task, suites, cache, memo, complete)
-    return _Done(result, complete_runs[0] if complete_runs else None)
+        return evaluate_model(task, suites, cache, _worker["memo"], complete)

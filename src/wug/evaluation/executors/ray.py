@@ -23,9 +23,9 @@ from wug.errors import ModelError, first_line, needs_extra
 from wug.evaluation import remote
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.recorder import Recorder, known_model
-from wug.evaluation.remote import Finished, ModelDescription, Outputs, RemoteTask, known_rows
-from wug.evaluation.request import ModelTask, Plan
-from wug.models import Identity, ModelSpec
+from wug.evaluation.remote import Finished, Outputs, RemoteTask, Replica, known_rows
+from wug.evaluation.request import ModelTask
+from wug.models import ModelSpec
 from wug.requests import Answer, Request, Scored
 
 RETRIES = 5
@@ -40,31 +40,20 @@ UNREAD_MESSAGES = 1
 log = logging.getLogger("wug")
 
 
-def executor(workers: int | None, plan: Plan) -> RayExecutor:
-    """An executor on the cluster, with at most `workers` models or replicas at a time."""
-    return RayExecutor(workers)
-
-
-class RayExecutor:
-    """Evaluates models on the cluster that Ray finds or starts."""
-
-    def __init__(self, workers: int | None = None) -> None:
-        self._workers = workers
-
-    def run(self, recorder: Recorder) -> None:
-        """Evaluate every model that is not complete."""
-        if any(task.spec is None for task in recorder.plan.tasks):
-            raise ModelError("a model object cannot be sent to a cluster: pass its name, or use another executor")
-        with joined() as ray:
-            cluster = _Cluster(ray, self._workers)
-            tasks = recorder.pending(identify=True)
-            if len(tasks) < cluster.replicas:
-                for task in tasks:
-                    recorder.notify(task)
-                    with recorder.attempt(task):
-                        recorder.evaluate(task, _replicated(cluster, _spec_of(task)))
-            else:
-                _run_tasks(cluster, tasks, recorder)
+def run(recorder: Recorder, workers: int | None) -> None:
+    """Evaluate models on the cluster that Ray finds or starts, at most `workers` models or replicas at a time."""
+    if any(task.spec is None for task in recorder.plan.tasks):
+        raise ModelError("a model object cannot be sent to a cluster: pass its name, or use another executor")
+    with joined() as ray:
+        cluster = _Cluster(ray, workers)
+        tasks = recorder.pending(identify=True)
+        if len(tasks) >= cluster.replicas:
+            _run_tasks(cluster, tasks, recorder)
+            return
+        for task in tasks:
+            recorder.notify(task)
+            with recorder.attempt(task):
+                recorder.evaluate(task, _replicated(cluster, _spec_of(task)))
 
 
 @dataclass(slots=True)
@@ -126,27 +115,18 @@ def _run_tasks(cluster: _Cluster, tasks: Sequence[ModelTask], recorder: Recorder
         (stream, *_), _ = ray.wait(list(running), num_returns=1, fetch_local=False)
         task = running[stream]
         try:
-            _receive(recorder, task, ray.get(next(stream)))
+            match ray.get(next(stream)):
+                case Outputs(key, model, rows, done, total):
+                    if recorder.cache is not None:
+                        recorder.cache.write(key, model, rows)
+                    recorder.notify(task, (done, total))
+                case Finished() as finished:
+                    remote.record_finished(recorder, task, finished)
         except StopIteration:
             del running[stream]
         except ray.exceptions.RayError as error:
             del running[stream]
             recorder.fail(task, f"Ray gave up on it: {first_line(error)}")
-
-
-def _receive(recorder: Recorder, task: ModelTask, message: remote.Message) -> None:
-    """Store what a task sent."""
-    match message:
-        case Outputs(key, model, rows, done, total):
-            if recorder.cache is not None:
-                recorder.cache.write(key, model, rows)
-            recorder.notify(task, (done, total))
-        case Finished(model, results, error, warnings):
-            recorder.warn(warnings)
-            with recorder.attempt(task):
-                if error is not None:
-                    raise ModelError(error)
-                recorder.record(task, model, results)
 
 
 def _identity(task: ModelTask) -> tuple[int, ...]:
@@ -163,11 +143,11 @@ class ReplicatedModel:
 
     ordered = False
 
-    def __init__(self, cluster: _Cluster, spec: ModelSpec, replica: ModelDescription) -> None:
-        self.id, self.options = replica.id, replica.options
+    def __init__(self, cluster: _Cluster, spec: ModelSpec, replica: Replica) -> None:
+        self.id, self.options = replica.identity.id, replica.identity.options
         self.scores_separate_words = replica.scores_separate_words
         self.chunk = replica.chunk * cluster.replicas * CHUNKS_PER_ROUND
-        self._cluster, self._spec, self._replica = cluster, spec, replica
+        self._cluster, self._spec, self._size = cluster, spec, replica.chunk
         self._warned: set[str] = set()
 
     def score(self, requests: Sequence[Request]) -> Sequence[Scored]:
@@ -179,48 +159,49 @@ class ReplicatedModel:
         return self._outputs(sources)
 
     def _outputs(self, requests: Sequence[Any]) -> list[Any]:
-        ray, limit, size = self._cluster.ray, self._cluster.workers, self._replica.chunk
+        ray, limit, size = self._cluster.ray, self._cluster.workers, self._size
         function = self._cluster.task(remote.run_replica, max_calls=0)
         running: list[Any] = []
         for first in range(0, len(requests), size):
             if limit is not None and len(running) >= limit:
                 ray.wait(running, num_returns=len(running) - limit + 1)
             running.append(function.remote(self._spec, str(Path.cwd()), requests[first : first + size]))
-        return [output for reply in running for output in self._checked(_value(ray, reply, self._warned))]
-
-    def _checked(self, outputs: list[Any]) -> list[Any]:
-        if outputs[0] != self._replica.id:
-            raise ModelError(
-                f"the machines have different copies of the model: {self._replica.id}, {outputs[0]}. Put the same "
-                "files on all of them"
-            )
-        return outputs[1:]
+        outputs: list[Any] = []
+        for reply in running:
+            replica = _replica(ray, reply, self._warned)
+            if replica.identity.id != self.id:
+                raise ModelError(
+                    f"the machines have different copies of the model: {self.id}, {replica.identity.id}. Put the same "
+                    "files on all of them"
+                )
+            outputs += replica.outputs
+        return outputs
 
 
 def _replicated(cluster: _Cluster, spec: ModelSpec) -> ModelHandle:
-    function = cluster.task(remote.describe_replica, max_calls=0)
-    replica: ModelDescription = _value(cluster.ray, function.remote(spec, str(Path.cwd())), set())
+    function = cluster.task(remote.run_replica, max_calls=0)
+    replica = _replica(cluster.ray, function.remote(spec, str(Path.cwd()), ()), set())
     if replica.ordered:
         message = "its outputs depend on one another, so it cannot be spread: use --executor serial"
-        raise ModelError(f"{replica.id}: {message}")
-    identity = Identity(replica.id, replica.options, replica.returns, replica.bounded)
+        raise ModelError(f"{replica.identity.id}: {message}")
     model = ReplicatedModel(cluster, spec, replica)
-    return ModelHandle(identity, lambda: model, spec)
+    return ModelHandle(replica.identity, lambda: model, spec)
 
 
-def _value(ray: Any, reply: Any, warned: set[str]) -> Any:
-    """The value that a replica sent; its warnings are logged, and its errors are raised."""
+def _replica(ray: Any, reply: Any, warned: set[str]) -> Replica:
+    """What a replica sent; its warnings are logged, and its errors are raised."""
     try:
-        received: remote.ReplicaReply = ray.get(reply)
+        received, warnings = ray.get(reply)
     except ray.exceptions.RayError as error:
         raise ModelError(f"Ray cannot continue: {first_line(error)}") from None
-    for warning in received.warnings:
+    for warning in warnings:
         if warning not in warned:
             log.warning("%s", warning)
             warned.add(warning)
-    if received.error is not None:
-        raise ModelError(received.error)
-    return received.value
+    if isinstance(received, str):
+        raise ModelError(received)
+    replica: Replica = received
+    return replica
 
 
 @contextmanager
