@@ -13,8 +13,7 @@ import wug
 from command_line import wug as command
 from wug import registry
 from wug.errors import InputError, UnknownName
-from wug.evaluation.annotated_suite import AnnotatedSuite, with_metrics
-from wug.evaluation.user_metrics import find_metric
+from wug.evaluation.annotated_suite import AnnotatedSuite, find_metric, with_metrics
 from wug.outcomes import Outcome
 
 PAIRS = [

@@ -17,7 +17,7 @@ from wug.errors import ModelError
 from wug.requests import Request, Scored
 from wug.results.progress import Progress, ProgressReporter, duration, in_words
 from wug.results.reader import RunReader
-from wug.results.records import alive
+from wug.results.records import is_running
 from wug.results.store import Store
 
 
@@ -119,10 +119,10 @@ def test_a_run_that_is_taken_up_again_says_anew_how_far_it_is(store: Store) -> N
 
 def test_a_process_that_was_killed_and_is_not_waited_for_does_not_go_on() -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    assert alive(os.uname().nodename, child.pid)
+    assert is_running(os.uname().nodename, child.pid)
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and its entry is left
-    assert not alive(os.uname().nodename, child.pid)
+    assert not is_running(os.uname().nodename, child.pid)
     child.communicate()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import run_factory
 from wug.errors import InputError, StoreError
-from wug.results import run_admin, run_names
+from wug.results import run_admin
 from wug.results.schema import INDEX, OUTCOMES
 from wug.results.store import Store
 
@@ -64,7 +64,7 @@ def test_a_removed_run_vanishes_everywhere_until_that_is_undone(store: Store) ->
     for look in (lambda: store.run(2), lambda: store.results(2), lambda: store.reader.result(2)):
         with pytest.raises(StoreError, match="wug runs undo 2 restores it"):
             look()
-    run_admin.restore(store, [run_names.find(store.reader, "first", removed=True)])
+    run_admin.restore(store, [run_admin.find(store.reader, "first", removed=True)])
     assert [run.id for run in store.runs()] == [3, 2, 1]
     assert len(store.results(2)[0].outcomes) == 2
 

@@ -9,7 +9,7 @@ import pytest
 from run_factory import keep, outcomes, result
 from wug.errors import StoreError
 from wug.results.reader import RunReader
-from wug.results.run_names import find, numbers, side
+from wug.results.run_admin import find, numbers, side
 from wug.results.store import Store
 
 

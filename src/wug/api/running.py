@@ -15,11 +15,11 @@ from wug.api.results import Results, Store
 from wug.arguments import public
 from wug.errors import InputError, ModelError
 from wug.evaluation import inline_suites
+from wug.evaluation.annotated_suite import MetricCallable, MetricFunction, as_metric, find_metric
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.request import Listener, RunEvent, RunReport, RunRequest
 from wug.evaluation.service import execute
 from wug.evaluation.suite_selection import resolve_suites
-from wug.evaluation.user_metrics import MetricCallable, MetricFunction, as_metric, find_metric
 from wug.files import user_path
 from wug.formatting import plural
 from wug.interfaces import Suite

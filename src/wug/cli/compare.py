@@ -127,7 +127,7 @@ def command(sides: tuple[str, ...], store_path: Path, **values: Any) -> None:
     wug compare --curve sweep:small sweep:large
     """
     from wug.results.comparison import ComparisonSettings
-    from wug.results.run_names import side
+    from wug.results.run_admin import side
 
     options = CompareOptions(**{name: values.pop(name) for name in CompareOptions.__slots__})
     if options.steps is not None and not options.curve:

@@ -137,7 +137,7 @@ class _Selection:
 
     @cached_property
     def runs(self) -> list[int]:
-        from wug.results.run_names import numbers
+        from wug.results.run_admin import numbers
 
         return numbers(self.store.reader, self._words or ("last",))
 

@@ -52,7 +52,7 @@ def command(words: tuple[str, ...], output: Path | None, store_path: Path, forma
     wug power 1 2 --difference 0.05 -o power.svg
     """
     from wug.results.power import PowerWanted, needed_items
-    from wug.results.run_names import numbers
+    from wug.results.run_admin import numbers
 
     target = PowerWanted(**values)
     store = common.open_store(store_path)

@@ -33,7 +33,7 @@ def command(runs: tuple[str, ...], output: Path, store_path: Path) -> None:
     wug report 1 -o page.html
     wug report 1 2 -o models.html
     """
-    from wug.results.run_names import numbers
+    from wug.results.run_admin import numbers
 
     format_of(output, {".html": "html", ".htm": "html"})
     store = common.open_store(store_path)

@@ -180,8 +180,8 @@ command = common.GroupedCommand(run, [SUITES], GROUPS)
 
 
 def _request(values: Mapping[str, Any]) -> RunRequest:
+    from wug.evaluation.annotated_suite import find_metric
     from wug.evaluation.request import RunRequest
-    from wug.evaluation.user_metrics import find_metric
 
     scoring = {
         "target": values["target"] or ("word" if values["eval_target_word"] else None),

@@ -82,9 +82,9 @@ def rename(store: Store, run: str, name: str) -> None:
     \b
     wug runs rename 2 "GPT-2, first try"
     """
-    from wug.results import run_admin, run_names
+    from wug.results import run_admin
 
-    stored_run = run_names.find(store.reader, run)
+    stored_run = run_admin.find(store.reader, run)
     new_name = run_admin.rename(store, stored_run, name)
     state = "has no name" if new_name is None else f"is called {new_name}"
     common.notify(f"run {stored_run.id} {state} now")
@@ -99,9 +99,9 @@ def note(store: Store, run: str, text: str) -> None:
     \b
     wug runs note last "with the corrected suite"
     """
-    from wug.results import run_admin, run_names
+    from wug.results import run_admin
 
-    stored_run = run_names.find(store.reader, run)
+    stored_run = run_admin.find(store.reader, run)
     new_note = run_admin.annotate(store, stored_run, text)
     common.notify(f"run {stored_run.id} has {'no' if new_note is None else 'this'} note now")
 
@@ -205,14 +205,14 @@ def add(store: Store, bundle: Path) -> None:
 
 
 def _select(store: Store, words: Sequence[str], *, removed: bool = False) -> list[Run]:
-    from wug.results import run_names, sweeps
+    from wug.results import run_admin, sweeps
 
     runs: dict[int, Run] = {}
     for word in words:
         if word.startswith(sweeps.PREFIX):
             runs |= {run.id: run for run in sweeps.every_run(store.reader, word, removed=removed)}
         else:
-            run = run_names.find(store.reader, word, removed=removed)
+            run = run_admin.find(store.reader, word, removed=removed)
             runs[run.id] = run
     return list(runs.values())
 

@@ -43,7 +43,7 @@ def command(
     wug show 3 4 5 --pool
     """
     from wug.results.average import pool
-    from wug.results.run_names import side
+    from wug.results.run_admin import side
     from wug.views.text import failing_lines, failing_table
 
     options = common.ResultOptions.from_values(values)

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 from wug import stats
 from wug.errors import WugError
+from wug.evaluation.annotated_suite import MetricFunction
 from wug.evaluation.handle import ModelHandle
-from wug.evaluation.user_metrics import MetricFunction
 from wug.interfaces import Suite
 from wug.models import ModelSpec
 from wug.outcomes import Result

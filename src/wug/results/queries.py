@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 FETCHED_ROWS = 2_048
 """Rows that are fetched from DuckDB at a time; a table that is kept in memory has no more."""
-FEW_ROWS, MAX_KNOWN_ANSWERS = 20, 64
-"""The rows of an answer that a kept table remembers, and how many such answers."""
 NOTHING = "(SELECT 0 AS position, '' AS item, '' AS metric, 0.0::DOUBLE AS value, FALSE AS judged WHERE FALSE)"
 """The table of a result without outcomes."""
 NUMBERS = ("DOUBLE", "BIGINT")
@@ -50,8 +48,6 @@ class OutcomeTable:
         """Finds the file; called for each query, since it may be replaced by another one with the same rows."""
         self.keep = keep
         """Whether a small table is read once for several queries and stays in memory."""
-        self._known: dict[object, list[OutcomeRow]] = {}
-        """Answers to queries that pages repeat, of a table that is kept."""
 
     def metrics(self) -> list[str]:
         """The metrics of the outcomes, sorted."""
@@ -71,18 +67,8 @@ class OutcomeTable:
             rows = (row for row in cached[1] if metric in (None, row[2]) and filter.value in (None, _value_of(row)))
             return islice(map(cached[0], rows), limit)
         where, values = self._where(filter)
-        rest = f"WHERE {where} ORDER BY position"
-        read = partial(self._rows, rest, *values, keys=keys, limit=limit)
-        if limit is None or limit > FEW_ROWS:
-            return islice(read(), limit)
-        if not self.keep:
-            return iter(list(read()))
-        key = (rest, values, None if keys is None else frozenset(keys), limit)
-        if key not in self._known:
-            if len(self._known) >= MAX_KNOWN_ANSWERS:
-                self._known.clear()
-            self._known[key] = list(read())
-        return iter(self._known[key])
+        limited = "" if limit is None else f" LIMIT {limit}"
+        return self._rows(f"WHERE {where} ORDER BY position{limited}", *values, keys=keys)
 
     def numbers(self, filter: Filter, keys: Collection[str]) -> dict[str, np.ma.MaskedArray[Any, Any]]:
         """The fields among `keys` whose details are all numbers, for the outcomes that match a filter."""
@@ -132,8 +118,6 @@ class OutcomeTable:
 
     def same_items(self, rows: Sequence[OutcomeRow]) -> list[tuple[OutcomeRow, ...]]:
         """For each row, all outcomes of its item, read together."""
-        if self.keep and self._items_differ:
-            return [(row,) for row in rows]
         rows_by_item: dict[str, list[OutcomeRow]] = {}
         for row in self._rows_with("item", 1, {storable(row.outcome.item) for row in rows}):
             rows_by_item.setdefault(row.outcome.item, []).append(row)
@@ -183,12 +167,6 @@ class OutcomeTable:
         return decode, self.query(f"SELECT {names} FROM {{table}} ORDER BY position")
 
     @cached_property
-    def _items_differ(self) -> bool:
-        """Whether each item has a single outcome."""
-        ((differ,),) = self.query("SELECT count(*) = count(DISTINCT item) FROM {table}")
-        return bool(differ)
-
-    @cached_property
     def _tallies(self) -> Counter[tuple[str, str]]:
         """The number of outcomes by metric and value; "" for other numbers."""
         if self._cached is not None:
@@ -205,13 +183,10 @@ class OutcomeTable:
         shown = [identifier(column.name) for column in (*groups, *details)]
         return ", ".join(["position", "item", "metric", "value", "judged", *shown]), OutcomeDecoder(groups, details)
 
-    def _rows(
-        self, rest: str, *values: Any, keys: Collection[str] | None = None, limit: int | None = None
-    ) -> Iterator[OutcomeRow]:
+    def _rows(self, rest: str, *values: Any, keys: Collection[str] | None = None) -> Iterator[OutcomeRow]:
         """Outcomes of a query, streamed."""
         names, decode = self._selected(keys)
-        limited = "" if limit is None else f" LIMIT {limit}"
-        with self.run(f"SELECT {names} FROM {{table}} {rest}{limited}", values) as db:
+        with self.run(f"SELECT {names} FROM {{table}} {rest}", values) as db:
             while rows := db.fetchmany(FETCHED_ROWS):
                 yield from map(decode, rows)
 

@@ -190,37 +190,22 @@ def summary_of_row(row: sqlite3.Row) -> Summary:
     )
 
 
-def is_running(host: object, pid: object) -> bool:
-    """Whether the process that writes a run exists; it may be this one."""
+def is_running(host: object, pid: object, *, elsewhere: bool = False) -> bool:
+    """Whether the process that writes a run exists: any on another machine, and this one unless `elsewhere`."""
     if not isinstance(host, str) or not isinstance(pid, int) or not 0 < pid < 2**31:
-        return False
-    return pid == os.getpid() or alive(host, pid)
-
-
-def alive(host: str | None, pid: int | None) -> bool:
-    """Whether another process that writes a run exists; one on another machine counts as alive."""
-    if pid is None or host is None:
         return False
     if host != socket.gethostname():
         return True
     if pid == os.getpid():
-        return False
+        return not elsewhere
     try:
         os.kill(pid, 0)
+        # A process that was killed and not waited for. The name of the program, in brackets, may contain anything.
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except (OSError, IndexError):  # of another user, or not on Linux
         return True
-    return not _is_zombie(pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    """Whether a process was killed and not waited for; known on Linux only."""
-    try:
-        # The name of the program is in brackets, and may contain anything.
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
-    except (OSError, IndexError):
-        return False
 
 
 @dataclass(frozen=True, slots=True)

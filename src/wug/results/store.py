@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from wug import __version__
 from wug.errors import StoreError
@@ -25,7 +25,7 @@ from wug.results.outcome_folder import OutcomeFolder
 from wug.results.outcomes import OutcomeCollector, OutcomeFile, PackedOutcomes, collected
 from wug.results.queries import StoredOutcomes
 from wug.results.reader import RunReader
-from wug.results.records import Run, alive, is_running
+from wug.results.records import Run, is_running
 from wug.results.schema import (
     APPLICATION_ID,
     COLUMNS,
@@ -61,7 +61,8 @@ class Store:
             self._files.path.mkdir(mode=0o700, exist_ok=True)
             self._inode = index.stat().st_ino
             # A log that a killed process left is replayed here, so the index is checked.
-            unclosed = _size(index.with_name(f"{INDEX}-wal")) > 0
+            log = index.with_name(f"{INDEX}-wal")
+            unclosed = log.exists() and log.stat().st_size > 0
             self._db = sqlite3.connect(
                 index, timeout=60, isolation_level=None, check_same_thread=False, factory=Connection
             )
@@ -70,8 +71,8 @@ class Store:
                 raise StoreError(f"{path} is not a store of wug: choose another folder with --store")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA foreign_keys=ON")
-            if unclosed:
-                self._require_whole()
+            if unclosed and (answer := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                raise StoreError(f"the store {path} is damaged ({answer}). Take a copy of it, or another --store")
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version not in (0, VERSION):
                 raise StoreError(f"the store {path} was written by another version of wug: choose another with --store")
@@ -148,15 +149,15 @@ class Store:
                 " AND removed IS NULL ORDER BY id",
                 (key,),
             ).fetchall():
-                if not alive(host, pid):
+                if not is_running(host, pid, elsewhere=True):
                     self._db.execute("DELETE FROM results WHERE run = ?", (run,))
                     self._db.execute("DELETE FROM progress WHERE run = ?", (run,))
                     self._delete_orphans(run)
-                    changes = ", ".join(f"{name} = ?" for name in row)
-                    self._db.execute(f"UPDATE runs SET {changes} WHERE id = ?", (*row.values(), run))
-                    return self._update_checksum(run)
-            number = self._insert("runs", {"key": key, "model": model, "started": _now(), **row})
-            return self._update_checksum(number)
+                    self._update("runs", run, row)
+                    return self._update_checksum("runs", run)
+            return self._update_checksum(
+                "runs", self._insert("runs", {"key": key, "model": model, "started": _now(), **row})
+            )
 
     def begin_sweep(self, key: str, name: str, command: str, plan: str) -> int:
         """The number of the sweep with this key, with its plan updated, or of a new one; an old one keeps its name."""
@@ -165,9 +166,8 @@ class Store:
             sweep = self._db.execute("SELECT id FROM sweeps WHERE key = ?", (key,)).fetchone()
             if sweep is None:
                 return self._insert("sweeps", {"key": key, "name": storable(name), "started": _now(), **row})
-            changes = ", ".join(f"{column} = ?" for column in row)
-            self._db.execute(f"UPDATE sweeps SET {changes} WHERE id = ?", (*row.values(), sweep["id"]))
             number: int = sweep["id"]
+            self._update("sweeps", number, row)
             return number
 
     def add(self, run: int, result: Result, outcomes: OutcomeCollector | PackedOutcomes | None = None) -> Result:
@@ -194,7 +194,7 @@ class Store:
                 " kept = (SELECT count(*) FROM results WHERE run = runs.id) WHERE id = ?",
                 (status, _now(), None if message is None else storable(message), run),
             )
-            self._update_checksum(run)
+            self._update_checksum("runs", run)
 
     def change(self, sql: str, *values: Any) -> int:
         """Execute a statement in its own transaction; returns the number of changed rows."""
@@ -231,7 +231,7 @@ class Store:
                 for run in runs:
                     row = dict(source.one("SELECT * FROM runs WHERE id = ?", run.id))
                     number = self._insert("runs", {name: row[name] for name in row if name not in ("id", "sweep")})
-                    numbers.append(self._update_checksum(number))
+                    numbers.append(self._update_checksum("runs", number))
                     for stored in source.stored(run.id):
                         file = source.outcome_file(stored.id)
                         if file.path not in copied:
@@ -281,11 +281,8 @@ class Store:
         with self._transaction():
             for number, file in zip(results, merged, strict=True):
                 assert file.path is not None
-                changed = (file.path.name, file.sha256, file.first, number)
-                self._db.execute("UPDATE results SET file = ?, sha256 = ?, first = ? WHERE id = ?", changed)
-                row = self._db.execute("SELECT * FROM results WHERE id = ?", (number,)).fetchone()
-                checksum = row_checksum(row, RESULT)
-                self._db.execute("UPDATE results SET checksum = ? WHERE id = ?", (checksum, number))
+                self._update("results", number, {"file": file.path.name, "sha256": file.sha256, "first": file.first})
+                self._update_checksum("results", number)
         self._files.delete(parts)
 
     def _delete_orphans(self, run: int | None = None) -> None:
@@ -298,18 +295,16 @@ class Store:
         }
         self._files.delete_orphans(known, lambda owner: owner == run if run is not None else owner not in running)
 
-    def _require_whole(self) -> None:
-        (answer,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
-        if answer != "ok":
-            raise StoreError(f"the store {self.path} is damaged ({answer}). Take a copy of it, or another --store")
+    def _update_checksum(self, table: Literal["runs", "results"], number: int) -> int:
+        row = self._db.execute(f"SELECT * FROM {table} WHERE id = ?", (number,)).fetchone()
+        self._update(table, number, {"checksum": row_checksum(row, RUN_CHECKED if table == "runs" else RESULT)})
+        return number
 
-    def _update_checksum(self, run: int) -> int:
-        row = self._db.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
-        self._db.execute("UPDATE runs SET checksum = ? WHERE id = ?", (row_checksum(row, RUN_CHECKED), run))
-        return run
+    def _update(self, table: str, number: int, row: Mapping[str, Any]) -> None:
+        changes = ", ".join(f"{name} = ?" for name in row)
+        self._db.execute(f"UPDATE {table} SET {changes} WHERE id = ?", (*row.values(), number))
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> int:
-        """Insert a row and return its number."""
         marks = ", ".join("?" * len(row))
         cursor = self._db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
         assert cursor.lastrowid is not None
@@ -353,10 +348,6 @@ def _require_folder(path: Path) -> None:
         )
     if path.is_dir() and not (path / INDEX).exists() and any(path.iterdir()):
         raise StoreError(f"{path} is not a store of wug, and not empty: choose another folder with --store")
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 def _now() -> str:
