@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist, fmean, pstdev, stdev
 from typing import TypeAlias
 
@@ -172,7 +172,8 @@ class EstimateAccumulator:
         self._sources: dict[str, str] = {}
         """The source of each item that has one: items with the same source are one unit."""
         self._values = array("d")
-        self._cells: dict[str, dict[str, _Cell]] = {}
+        self._cells: dict[str, dict[str, list[int]]] = {}
+        """By metric and group, the numbers of their kinds."""
         self._kinds: dict[_Kind, int] = {}
         self._kinds_of = array("i")
         self._unjudged = False
@@ -212,50 +213,39 @@ class EstimateAccumulator:
         repeated = len(set(self._sources.values())) < len(self._sources)
         unit_name = "source" if repeated else "item"
         units = _numbered([self._sources.get(item, item) for item in self._items] if repeated else self._items)
+        judged = [is_judged for _, _, is_judged in self._kinds]
         made: list[Estimate] = []
         derived: list[Estimate] = []
         for metric, cells in self._cells.items():
-            effects = self._effects_of(metric, len(values), [rows_of[kind] for kind in cells[OVERALL].kinds])
-            for group, cell in cells.items():
-                rows = np.sort(np.concatenate([rows_of[kind] for kind in cell.kinds]))
+            columns = {how: np.full(len(values), np.nan) for how in self._derived.get(metric, ())}
+            for how, column in columns.items():
+                column[np.sort(np.concatenate([rows_of[kind] for kind in cells[OVERALL]]))] = self._derived[metric][how]
+            for group, kinds_of_cell in cells.items():
+                rows = np.sort(np.concatenate([rows_of[kind] for kind in kinds_of_cell]))
                 of = None if units is None else _renumbered(units[rows])
-                made.append(_estimate(metric, group, values[rows], of, method if cell.shares else None, unit_name))
-                for name, standardised, column in effects:
-                    known = rows[np.isfinite(column[rows])]
-                    if len(known) and (group == OVERALL or not standardised):
-                        of = None if units is None else _renumbered(units[known])
-                        derived += _effect(name, group, column[known], of, unit_name, standardised=standardised)
+                shares = all(judged[kind] for kind in kinds_of_cell)
+                made.append(_estimate(metric, group, values[rows], of, method if shares else None, unit_name))
+                for name, how in self._effects:
+                    if how.metric == metric and (group == OVERALL or not how.standardised):
+                        column = columns[replace(how, standardised=False)]
+                        known = rows[np.isfinite(column[rows])]
+                        if len(known):
+                            of = None if units is None else _renumbered(units[known])
+                            derived += _effect(name, group, column[known], of, unit_name, how.standardised)
         return [*made, *derived]
-
-    def _effects_of(self, metric: str, count: int, rows: Sequence[Indices]) -> list[tuple[str, bool, Floats]]:
-        """What is derived from a metric: name, whether standardised, and the value in each row; NaN in other rows."""
-        columns = {how: np.full(count, np.nan) for how in self._derived.get(metric, ())}
-        for how, column in columns.items():
-            column[np.sort(np.concatenate(rows))] = self._derived[metric][how]
-        of_metric = [(name, how) for name, how in self._effects if how.metric == metric]
-        return [(name, how.standardised, columns[replace(how, standardised=False)]) for name, how in of_metric]
 
     def _new_kind(self, key: _Kind) -> int:
         """A number for a new combination of metric and groups."""
-        metric, groups, judged = key
+        metric, groups, _ = key
         number = self._kinds[key] = len(self._kinds)
-        cells = self._cells.setdefault(metric, {OVERALL: _Cell()})
+        cells = self._cells.setdefault(metric, {})
         for name in dict.fromkeys((OVERALL, *(str(Group(what, value)) for what, value in groups))):
-            cell = cells.setdefault(name, _Cell())
-            cell.kinds.append(number)
-            cell.shares = cell.shares and judged
+            cells.setdefault(name, []).append(number)
         return number
 
 
 _Kind: TypeAlias = tuple[str, tuple[tuple[str, str], ...], bool]
 """The metric and groups of an outcome, and whether it is a judgement."""
-
-
-@dataclass(slots=True)
-class _Cell:
-    kinds: list[int] = field(default_factory=list)
-    shares: bool = True
-    """Whether all are judgements."""
 
 
 def _estimate(
@@ -283,7 +273,7 @@ def _estimate(
 
 
 def _effect(
-    metric: str, group: str, numbers: Floats, of: Indices | None, unit_name: str, *, standardised: bool
+    metric: str, group: str, numbers: Floats, of: Indices | None, unit_name: str, standardised: bool
 ) -> Iterator[Estimate]:
     """The mean of an effect with its bootstrap interval by item; or divided by the standard deviation of items."""
     sums = numbers if of is None else np.bincount(of, weights=numbers).astype(np.float64)

@@ -23,7 +23,7 @@ def reader(tmp_path: Path) -> RunReader:
     with store._transaction():
         for number, name in ((1, "base-1"), (2, "base-2"), (3, "large,small")):
             store._db.execute("UPDATE runs SET name = ? WHERE id = ?", (name, number))
-            store._update_checksum(number)
+            store._update_checksum("runs", number)
     store.close()
     return RunReader(path)
 
@@ -64,7 +64,7 @@ def change_run(reader: RunReader, change: str) -> None:
     store = Store(reader.path)
     with store._transaction():
         store._db.execute(f"UPDATE runs SET {change} WHERE id = 4")
-        store._update_checksum(4)
+        store._update_checksum("runs", 4)
     store.close()
 
 

@@ -35,17 +35,11 @@ class ExpandedModel(NamedTuple):
 
 
 def builtin_models() -> dict[str, Path]:
-    """The folders of built-in models by name; empty if wug was installed without them."""
-    return {path.parent.name: path.parent for path in sorted(_models_folder().glob("*/config.json"))}
-
-
-def _models_folder() -> Path:
-    """The folder of built-in models: in the tree of wug, or in the package wug-models."""
-    package = find_spec("wug_models")
-    in_tree = ASSETS / "models"
-    if in_tree.is_dir() or package is None or package.origin is None:
-        return in_tree
-    return Path(package.origin).parent / "models"
+    """The folders of built-in models by name, in wug or in the package wug-models; empty if that is not installed."""
+    folder, package = ASSETS / "models", find_spec("wug_models")
+    if not folder.is_dir() and package is not None and package.origin is not None:
+        folder = Path(package.origin).parent / "models"
+    return {path.parent.name: path.parent for path in sorted(folder.glob("*/config.json"))}
 
 
 def builtin_model_for(suite: Suite) -> str:
@@ -118,16 +112,12 @@ def _with_backend(text: str) -> str:
     """The name of a model after its backend, which a folder, the suffix of a file or the name itself identifies."""
     path = existing(text.partition("?")[0])
     if path and (path / "config.json").is_file():
-        return f"{_backend_of_folder(path)}:{text}"
+        if (backend := registry.backend_of_config(read_object(path / "config.json"))) is None:
+            raise ModelError(f"{path}: its config.json does not say what kind of model it is. Write causal:{path}")
+        return f"{backend}:{text}"
     of_file = registry.backend_with(lambda traits: path.suffix in traits.suffixes) if path and path.is_file() else None
     backend = of_file or registry.backend_with(lambda traits: text.startswith(traits.aliases))
     return f"{backend}:{text}" if backend else text
-
-
-def _backend_of_folder(folder: Path) -> str:
-    if backend := registry.backend_of_config(read_object(folder / "config.json")):
-        return backend
-    raise ModelError(f"{folder}: its config.json does not say what kind of model it is. Write causal:{folder}")
 
 
 def open_loaded(model: Any, tokenizer: Any = None, options: Mapping[str, str] | None = None) -> ModelHandle:

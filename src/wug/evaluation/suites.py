@@ -64,7 +64,8 @@ def open_suites(
         _warn_unread(resolution)
     suites: list[tuple[Suite, data.DataLocation]] = []
     for place, reader in zip(places, families, strict=True):
-        _require_rules(defaults or {}, reader, place)
+        if defaults and next(iter(defaults)) not in names(reader.OPTIONS):
+            raise InputError(f"the protocol has no rules for suites of the family {reader.name}", file=place.path)
         read = read_location(replace(place, options={**place.options, **(defaults or {})}), reader, chosen_options)
         for file, items in counts(place, read).items():
             log.info("%s: %s", file, plural(items, "item"))
@@ -75,12 +76,6 @@ def open_suites(
         AnnotatedSuite(suite, place.record, place.name if times[place.name] == 1 else None) if place.record else suite
         for suite, place in suites
     ]
-
-
-def _require_rules(defaults: Mapping[str, str], family: Family, place: data.DataLocation) -> None:
-    """InputError for a family without the first option of a protocol."""
-    if defaults and next(iter(defaults)) not in names(family.OPTIONS):
-        raise InputError(f"the protocol has no rules for suites of the family {family.name}", file=place.path)
 
 
 def known_family(place: data.DataLocation) -> str | None:

@@ -45,11 +45,6 @@ class OutcomeColumn(NamedTuple):
     field: str
     type: Type
 
-    @property
-    def is_json(self) -> bool:
-        """Whether it holds JSON as text, because its values share no type."""
-        return bool(self.type == "JSON")
-
 
 def dump(data: Any) -> str:
     """Compact JSON; lone surrogates, which UTF-8 cannot encode, are escaped."""

@@ -94,7 +94,8 @@ def compare_loaded(
         contrast
         for side_pair in side_pairs
         for suite in shared.suites
-        if not any(part.suite is suite for part in paired[side_pair]) and _lacks_items(suite, side_pair, loader)
+        if not any(part.suite is suite for part in paired[side_pair])
+        and not all(loader.columns.columns(stored) for side in side_pair for stored in suite.results.get(side, ()))
         for contrast in unpaired_contrasts(suite, builder.sides, side_pair, settings.metrics)
     ]
     if not found:
@@ -102,12 +103,6 @@ def compare_loaded(
     corrected = holm([contrast.p for contrast in found])
     contrasts = tuple(replace(contrast, p_holm=p) for contrast, p in zip(found, corrected, strict=True))
     return RunComparison(builder.sides, contrasts, settings.seed, shared.warnings)
-
-
-def _lacks_items(suite: SharedSuite, side_pair: tuple[int, int], loader: ResultLoader) -> bool:
-    """Whether a side has a result without outcomes."""
-    results = (stored for side in side_pair for stored in suite.results.get(side, ()))
-    return any(not loader.columns.columns(stored) for stored in results)
 
 
 @dataclass(frozen=True, slots=True)

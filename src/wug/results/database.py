@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import functools
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wug.errors import StoreError, first_line
-from wug.results.columns import dump, literal, storable
+from wug.results.columns import literal
 
 if TYPE_CHECKING:
     import duckdb
@@ -87,21 +86,9 @@ def json_mentions(text: str, sought: str) -> bool:
 
 
 def strict_json(text: str) -> str:
-    """JSON without NaN, infinities and lone surrogates: numbers become null, surrogates escapes."""
-    return dump(_strict(json.loads(text)))
-
-
-def _strict(data: Any) -> Any:
-    match data:
-        case float():
-            return data if math.isfinite(data) else None
-        case str():
-            return storable(data)
-        case dict():
-            return {storable(name): _strict(part) for name, part in data.items()}
-        case list():
-            return [_strict(part) for part in data]
-    return data
+    """JSON without NaN, infinities and lone surrogates: numbers become null, surrogates the text of an escape."""
+    strict = json.dumps(json.loads(text, parse_constant=lambda name: None), ensure_ascii=False, separators=(",", ":"))
+    return re.sub("[\ud800-\udfff]", lambda found: rf"\\u{ord(found[0]):x}", strict)
 
 
 def _texts_in(data: Any) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -64,14 +64,15 @@ def _query(files: Sequence[OutcomeFile], *, guard: bool = False, as_json: bool =
         [*(f"NULL::{FIXED[name]} AS {name}" for name in FIRST), *(f"NULL::VARCHAR AS {identifier(n)}" for n in shown)]
     )
     selects = [f"SELECT {header}, {_details((), as_json=as_json)} AS detail WHERE FALSE"]
-    for file in _joined(files):
+    for file in files:
+        if file.path is None:
+            continue
         columns = {column.field: column for column in _columns_with_role(file, "group")}
         cells = [_cell(identifier(name) if name != "value" else name, guard and name != "value") for name in FIRST]
         for field in fields:
             group = f"CAST({identifier(columns[field].name)} AS VARCHAR)" if field in columns else "NULL"
             cells.append(_cell(group, guard))
         cells.append(_details(_columns_with_role(file, "detail"), as_json=as_json))
-        assert file.path is not None
         where = f"position BETWEEN {file.first} AND {file.first + file.rows - 1}"
         selects.append(f"SELECT {', '.join(cells)} FROM {source(file.path)} WHERE {where}")
     return [*FIRST, *names, "detail"], " UNION ALL ".join(selects)
@@ -79,22 +80,6 @@ def _query(files: Sequence[OutcomeFile], *, guard: bool = False, as_json: bool =
 
 def _columns_with_role(file: OutcomeFile, role: str) -> list[OutcomeColumn]:
     return [column for column in file.columns if column.role == role]
-
-
-def _joined(files: Iterable[OutcomeFile]) -> Iterator[OutcomeFile]:
-    """The files with rows; ranges that follow one another in a file are one."""
-    last: OutcomeFile | None = None
-    for file in files:
-        if file.path is None:
-            continue
-        if last is not None and last.path == file.path and last.first + last.rows == file.first:
-            last = OutcomeFile(file.path, last.first, last.rows + file.rows, file.columns)
-            continue
-        if last is not None:
-            yield last
-        last = file
-    if last is not None:
-        yield last
 
 
 def _unique(fields: Sequence[str]) -> list[str]:
@@ -137,6 +122,6 @@ def _json(column: OutcomeColumn) -> str:
         return f"CAST(to_json({name}) AS VARCHAR)"
     if column.type == "DOUBLE":
         return f"CASE WHEN isfinite({name}) THEN CAST(to_json({name}) AS VARCHAR) ELSE 'null' END"
-    text = name if column.is_json else f"CAST(to_json({name}) AS VARCHAR)"
+    text = name if column.type == "JSON" else f"CAST(to_json({name}) AS VARCHAR)"
     odd = " OR ".join(f"contains({text}, {literal(part)})" for part in ("NaN", "Infinity", "\\u"))
     return f"CASE WHEN {odd} THEN strict_json({text}) ELSE {text} END"

@@ -44,7 +44,12 @@ class OutcomeFolder:
                 os.fsync(written.fileno())
             sha256 = file_sha256(file.path)
             file.path.rename(final)
-            _sync_folder(self.path)
+            if os.name == "posix":  # elsewhere a folder cannot be opened
+                folder = os.open(self.path, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
         return file._replace(path=final, sha256=sha256)
 
     def copy(self, run: int, file: OutcomeFile) -> OutcomeFile:
@@ -87,12 +92,3 @@ class OutcomeFolder:
             if match and path.name not in known and deletable(int(match[1])):
                 with suppress(OSError):
                     path.unlink()
-
-
-def _sync_folder(path: Path) -> None:
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

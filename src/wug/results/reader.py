@@ -65,15 +65,14 @@ class RunReader:
     def state(self) -> tuple[str, bool]:
         """A text that changes with anything that a page shows of the runs, and whether a run is running."""
         row = self.one(
-            "SELECT (SELECT count(*) FROM runs) AS runs, (SELECT max(id) FROM results) AS newest,"
-            " (SELECT max(finished) FROM runs) AS finished, (SELECT total(updated) FROM progress) AS updated"
+            "SELECT (SELECT count(*) FROM runs), (SELECT max(id) FROM results), (SELECT max(finished) FROM runs),"
+            " (SELECT total(updated) FROM progress)"
         )
         running = self.each("SELECT host, pid FROM runs WHERE status = 'running' AND removed IS NULL")
         count = sum(is_running(run["host"], run["pid"]) for run in running)
         named = self.each("SELECT id, name, note, removed FROM runs WHERE coalesce(name, note, removed) IS NOT NULL")
-        digest = hashlib.blake2b(repr([tuple(one) for one in named]).encode("utf-8", "surrogatepass"), digest_size=8)
-        parts = [*(str(row[name] or 0) for name in ("runs", "newest", "finished", "updated")), str(count)]
-        return "-".join([*parts, digest.hexdigest()]).replace(":", "").replace("+", ""), count > 0
+        shown = repr([tuple(row), count, *map(tuple, named)]).encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(shown, digest_size=8).hexdigest(), count > 0
 
     def runs(self, *, removed: bool = False) -> list[Run]:
         """All runs that were not removed, or all that were; the latest first."""

@@ -115,7 +115,10 @@ def phenomenon_scores(result: Result) -> list[Estimate]:
             right, n = counts.get(name, (0.0, 0))
             counts[name] = (right + estimate.value * estimate.n, n + estimate.n)
         if counts:
-            return [_estimate(headline.metric, name, *count) for name, count in counts.items()]
+            return [
+                Estimate.of(headline.metric, name, right / n if n else 0.0, n, wilson(round(right), n), "wilson")
+                for name, (right, n) in counts.items()
+            ]
     return []
 
 
@@ -128,11 +131,6 @@ def _groups(result: Result, metric: str, field: str, patterns: Mapping[str, str]
             name = next((name for pattern, name in patterns.items() if fnmatchcase(value, pattern)), None)
             if name is not None:
                 yield name, estimate
-
-
-def _estimate(metric: str, name: str, right: float, n: int) -> Estimate:
-    interval = wilson(round(right), n)
-    return Estimate(metric, name, right / n if n else 0.0, n, interval.low, interval.high, "wilson")
 
 
 def row_checksum(row: Mapping[str, Any] | sqlite3.Row, names: Sequence[str]) -> bytes:

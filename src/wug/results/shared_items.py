@@ -121,10 +121,16 @@ def find_shared_suites(
     wanted = [stored for stored in every if matches(stored.result.suite, patterns)]
     versions = _versions_of(every, wanted)
     suites, left_out = _matched(results, wanted, versions, labels)
-    warnings = [*_warn_unfinished_runs(runs), *_unusable(wanted), *left_out]
-    warnings += [*_several_versions(wanted, versions), *_imported(suites, labels)]
-    if newest:
-        suites = _newest_versions(suites)
+    warnings = _warn_unfinished_runs(runs)
+    warnings += [
+        f"left out: suite {stored.result.suite} of run {stored.run}, which is {stored.result.status}"
+        for stored in wanted
+        if stored.result.status != "complete"
+    ]
+    warnings += [*left_out, *_several_versions(wanted, versions), *_imported(suites, labels)]
+    if newest:  # of each suite, the version with the newest result
+        latest = {(suite.kind, suite.name): suite for suite in sorted(suites, key=_newest_result)}
+        suites = [suite for suite in suites if latest[suite.kind, suite.name] is suite]
     if not suites:
         which = " that matches" if patterns else ""
         raise InputError(f"the runs share no suite{which}. {_inventory(runs, results)}")
@@ -169,9 +175,12 @@ def _matched(
             shared.append(SharedSuite(names[first.id], key[0], complete))
         lacking = [number for number in by_side if number not in complete]
         if lacking and not any(one[:2] == key[:2] and one != key[:3] for one in versions.values()):
-            single = all(len(results[number]) == 1 for number in lacking)
-            unshared.setdefault(_lacking([labels[number] for number in lacking], single=single), []).append(key[1])
-    return shared, [f"left out, since {who}: {first_items(suites, LISTED)}" for who, suites in unshared.items()]
+            who = " and ".join(labels[number] for number in lacking)
+            lack = f"{who} {'was' if len(lacking) == 1 else 'were'} not evaluated on it"
+            if any(len(results[number]) > 1 for number in lacking):
+                lack = f"not every run of {who} has it"
+            unshared.setdefault(lack, []).append(key[1])
+    return shared, [f"left out, since {lack}: {first_items(suites, LISTED)}" for lack, suites in unshared.items()]
 
 
 def choose_metrics(result: Result, columns: Iterable[Mapping[str, MetricColumn]], patterns: Sequence[str]) -> list[str]:
@@ -255,14 +264,6 @@ def _imported(suites: Sequence[SharedSuite], labels: Sequence[str]) -> list[str]
     return [f"computed by different programs – {listed}"] if len(programs) > 1 else []
 
 
-def _lacking(labels: Sequence[str], *, single: bool) -> str:
-    """Why a suite is left out."""
-    who = " and ".join(labels)
-    if single:
-        return f"{who} {'was' if len(labels) == 1 else 'were'} not evaluated on it"
-    return f"not every run of {who} has it"
-
-
 def _newest(side: Sequence[Sequence[StoredResult]]) -> list[StoredResult]:
     """The newest complete result of each suite in any of the runs; an incomplete one if there is no other."""
     newest: dict[SuiteVersion, StoredResult] = {}
@@ -272,11 +273,8 @@ def _newest(side: Sequence[Sequence[StoredResult]]) -> list[StoredResult]:
     return list(newest.values())
 
 
-def _newest_versions(suites: Sequence[SharedSuite]) -> list[SharedSuite]:
-    """The version of each suite with the newest result."""
-    ages = {id(suite): max(stored.id for side in suite.results.values() for stored in side) for suite in suites}
-    latest = {(suite.kind, suite.name): suite for suite in sorted(suites, key=lambda suite: ages[id(suite)])}
-    return [suite for suite in suites if latest[suite.kind, suite.name] is suite]
+def _newest_result(suite: SharedSuite) -> int:
+    return max(stored.id for side in suite.results.values() for stored in side)
 
 
 def _warn_unfinished_runs(sides: Sequence[Sequence[Run]]) -> list[str]:
@@ -286,14 +284,6 @@ def _warn_unfinished_runs(sides: Sequence[Sequence[Run]]) -> list[str]:
         for side in sides
         for run in side
         if run.status != "complete"
-    ]
-
-
-def _unusable(results: Sequence[StoredResult]) -> list[str]:
-    return [
-        f"left out: suite {stored.result.suite} of run {stored.run}, which is {stored.result.status}"
-        for stored in results
-        if stored.result.status != "complete"
     ]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,10 +15,10 @@ from wug.results.comparison import ComparisonSettings, compare_loaded
 from wug.results.contrasts import Contrast
 from wug.results.learning_curves import CurvePoints, Curves, step_in, training_of, wanted_estimates
 from wug.results.reader import RunReader
-from wug.results.records import Run, Summary
+from wug.results.records import Run, Summary, signature_of_row
 from wug.results.shared_items import ResultLoader
 from wug.results.store import Store
-from wug.results.sweeps import Member, Sweep, members, runs_of
+from wug.results.sweeps import Sweep, members, runs_of
 from wug.stats_paired import holm
 
 
@@ -129,14 +128,19 @@ def sweep_matrix(reader: RunReader, sweep: Sweep) -> SweepMatrix:
     by_run = {run: {result.suite: result for result in of_run} for run, of_run in _results(reader, runs).items()}
     met = dict.fromkeys(suite for own in by_run.values() for suite in own)
     suites = tuple(dict.fromkeys([*(name for name in sweep.suites if name in met), *met])) or sweep.suites
-    return SweepMatrix(suites, tuple(_line(member, by_run, suites) for member in every), signatures(reader, runs))
+    lines = []
+    for model, run in every:
+        own = {} if run is None else by_run.get(run.id, {})
+        number, status = (None, "missing") if run is None else (run.id, run.status)
+        lines.append(MatrixLine(str(model), number, status, tuple(own.get(suite) for suite in suites)))
+    return SweepMatrix(suites, tuple(lines), signatures(reader, runs))
 
 
 def signatures(reader: RunReader, runs: Sequence[int]) -> tuple[Signature, ...]:
     """The distinct signatures of the results of runs."""
     marks = ",".join("?" * len(runs))
     rows = reader.each(f"SELECT DISTINCT signature FROM results WHERE run IN ({marks})", *runs)
-    return tuple(Signature(tuple((str(k), str(v)) for k, v in json.loads(row["signature"]))) for row in rows)
+    return tuple(map(signature_of_row, rows))
 
 
 def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: ComparisonSettings) -> SweepComparison:
@@ -203,11 +207,3 @@ def result_of(summary: Summary) -> Result:
         summary.estimates,
         metrics=summary.metrics,
     )
-
-
-def _line(member: Member, by_run: Mapping[int, Mapping[str, Result]], suites: Sequence[str]) -> MatrixLine:
-    run = member.run
-    if run is None:
-        return MatrixLine(str(member.model), None, "missing", (None,) * len(suites))
-    own = by_run.get(run.id, {})
-    return MatrixLine(str(member.model), run.id, run.status, tuple(own.get(suite) for suite in suites))

@@ -116,8 +116,15 @@ def finished_at(reader: RunReader, sweep: int, model: PlannedModel, commit: str)
 
 def members(reader: RunReader, sweep: Sweep) -> list[Member]:
     """Every model of a sweep, in order, with its latest complete run, or else its latest run."""
-    runs_by_model = _runs_by_model(reader, sweep)
-    return [Member(model, runs_by_model.get(model)) for model in sweep.models]
+    rows = reader.each("SELECT id, key FROM runs WHERE sweep = ? AND removed IS NULL", sweep.id)
+    keys = {row["id"]: row["key"] for row in rows}
+    latest: dict[PlannedModel, Run] = {}
+    for run in reversed(reader.runs()):  # a model whose files changed has a later run under the same name
+        if run.id in keys:
+            model = PlannedModel(run.specification or run.model, _given(keys[run.id]))
+            if run.status == "complete" or model not in latest or latest[model].status != "complete":
+                latest[model] = run
+    return [Member(model, latest.get(model)) for model in sweep.models]
 
 
 def runs_of(reader: RunReader, sweep: Sweep) -> list[Run]:
@@ -128,20 +135,6 @@ def runs_of(reader: RunReader, sweep: Sweep) -> list[Run]:
 def counts(members: Iterable[Member]) -> Mapping[str, int]:
     """The number of models by status of their run; `missing` for models without one."""
     return Counter("missing" if member.run is None else member.run.status for member in members)
-
-
-def _runs_by_model(reader: RunReader, sweep: Sweep) -> dict[PlannedModel, Run]:
-    keys = {
-        row["id"]: row["key"]
-        for row in reader.each("SELECT id, key FROM runs WHERE sweep = ? AND removed IS NULL", sweep.id)
-    }
-    runs_by_model: dict[PlannedModel, Run] = {}
-    for run in reversed(reader.runs()):  # a model whose files changed has a later run under the same name
-        if run.id in keys:
-            model = PlannedModel(run.specification or run.model, _given(keys[run.id]))
-            if run.status == "complete" or model not in runs_by_model or runs_by_model[model].status != "complete":
-                runs_by_model[model] = run
-    return runs_by_model
 
 
 def _given(key: str) -> tuple[tuple[str, str], ...]:
