@@ -17,7 +17,7 @@ from wug.results.contrasts import Contrast, RunComparison
 from wug.results.outcomes import OutcomeFile
 from wug.results.queries import OutcomeTable, table_of
 from wug.results.records import Run, StoredResult
-from wug.results.shared_items import ResultLoader
+from wug.results.result_loader import ResultLoader
 from wug.tables import Table, Tabulated, render_table
 from wug.views import chart_files, vega
 from wug.views import comparison as comparison_text

@@ -18,9 +18,10 @@ from wug.arrays import Floats
 from wug.formatting import plural
 from wug.outcomes import Better, Outcome
 from wug.results.contrasts import Contrast, Disagreement, RunComparison, Side, Spread
-from wug.results.pairing import Clusters, ComparedRuns, MetricColumn, Paired, cluster, judge, pair, pooled
+from wug.results.pairing import Clusters, Paired, cluster, judge, pair, pooled
 from wug.results.records import Run
-from wug.results.shared_items import ResultLoader, SharedSuite, choose_metrics, find_shared_suites, no_shared_outcomes
+from wug.results.result_loader import ComparedRuns, MetricColumn, ResultLoader
+from wug.results.shared_items import SharedSuite, choose_metrics, find_shared_suites, no_shared_outcomes
 from wug.results.store import Store
 from wug.results.unpaired import unpaired_contrasts
 from wug.stats_paired import IntervalKind, holm
@@ -80,9 +81,9 @@ def compare_loaded(
     side_pairs = [(a, b) for a, b in combinations(range(len(shared.sides)), 2) if settings.all_pairs or a == 0]
     builder = _ContrastBuilder(loader.reader, _name_sides(shared.sides, shared.names, settings.newest), settings)
     paired: dict[tuple[int, int], list[_PairedMetric]] = {side_pair: [] for side_pair in side_pairs}
-    loader.columns.load(stored for suite in shared.suites for side in suite.results.values() for stored in side)
+    loader.load_columns(stored for suite in shared.suites for side in suite.results.values() for stored in side)
     for suite in shared.suites:
-        columns = {side: [loader.columns.columns(stored) for stored in runs] for side, runs in suite.results.items()}
+        columns = {side: [loader.columns(stored) for stored in runs] for side, runs in suite.results.items()}
         every = (run for side in columns.values() for run in side)
         metrics = choose_metrics(suite.first.result, every, settings.metrics)
         for side_pair in side_pairs:
@@ -95,7 +96,7 @@ def compare_loaded(
         for side_pair in side_pairs
         for suite in shared.suites
         if not any(part.suite is suite for part in paired[side_pair])
-        and not all(loader.columns.columns(stored) for side in side_pair for stored in suite.results.get(side, ()))
+        and not all(loader.columns(stored) for side in side_pair for stored in suite.results.get(side, ()))
         for contrast in unpaired_contrasts(suite, builder.sides, side_pair, settings.metrics)
     ]
     if not found:

@@ -16,7 +16,8 @@ from wug.identity import Group, ModelId
 from wug.outcomes import Estimate, Metric, Result, Signature
 from wug.patterns import matches, require_matches
 from wug.results.records import Run
-from wug.results.shared_items import ResultLoader, find_runs
+from wug.results.result_loader import ResultLoader
+from wug.results.shared_items import find_runs
 from wug.results.store import Store
 from wug.stats import mean_over_runs
 

@@ -11,6 +11,7 @@ from wug import stats_paired as power
 from wug.errors import InputError
 from wug.patterns import matches, require_matches
 from wug.results import pairing, shared_items
+from wug.results.result_loader import ResultLoader
 from wug.results.store import Store
 
 SHARE_WIDTH, MEAN_WIDTH = 0.1, 1.0
@@ -67,7 +68,7 @@ def needed_items(store: Store, runs: Sequence[int], wanted: PowerWanted) -> list
         raise InputError(f"power={wanted.power}: write a number between 0 and 1, such as 0.8")
     if any(number is not None and number <= 0 for number in (wanted.width, wanted.difference)):
         raise InputError("a wanted width or difference is a number greater than 0")
-    loader = shared_items.ResultLoader(store.reader)
+    loader = ResultLoader(store.reader)
     answers = list(_two_runs(loader, runs, wanted) if len(runs) == 2 else _one_run(loader, runs[0], wanted))
     if not answers:
         metrics = {metric.name for run in runs for one in loader.results([run])[run] for metric in one.result.metrics}
@@ -76,7 +77,7 @@ def needed_items(store: Store, runs: Sequence[int], wanted: PowerWanted) -> list
     return answers
 
 
-def _one_run(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -> Iterator[NeededItems]:
+def _one_run(loader: ResultLoader, run: int, wanted: PowerWanted) -> Iterator[NeededItems]:
     """The items that intervals of a wanted width take."""
     shared_items.find_runs(loader, [run])
     results = loader.results([run])[run]
@@ -85,7 +86,7 @@ def _one_run(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -
         suite = stored.result.suite
         if not matches(suite, wanted.suites):
             continue
-        columns = loader.columns.columns(stored)
+        columns = loader.columns(stored)
         for metric in shared_items.choose_metrics(stored.result, [columns], wanted.metrics):
             column = columns[metric]
             values = pairing.item_means(column).values
@@ -98,11 +99,11 @@ def _one_run(loader: shared_items.ResultLoader, run: int, wanted: PowerWanted) -
                 yield _with_needed(observed, wanted.power)
 
 
-def _two_runs(loader: shared_items.ResultLoader, runs: Sequence[int], wanted: PowerWanted) -> Iterator[NeededItems]:
+def _two_runs(loader: ResultLoader, runs: Sequence[int], wanted: PowerWanted) -> Iterator[NeededItems]:
     """The items that a difference between two runs takes."""
     shared = shared_items.find_shared_suites(loader, [[run] for run in runs], wanted.suites, ("A", "B"))
     for suite in shared.suites:
-        both = [loader.columns.columns(suite.results[side][0]) for side in (0, 1)]
+        both = [loader.columns(suite.results[side][0]) for side in (0, 1)]
         for metric in shared_items.choose_metrics(suite.first.result, both, wanted.metrics):
             if not all(metric in each for each in both):
                 continue

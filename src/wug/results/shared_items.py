@@ -12,8 +12,8 @@ from wug.identity import IMPORTED, ModelId
 from wug.labels import distinguishing_options, label_repeats
 from wug.outcomes import Outcome, Result
 from wug.patterns import matches, require_matches
-from wug.results.pairing import ColumnLoader, ComparedRuns, MetricColumn
 from wug.results.records import Run, StoredResult
+from wug.results.result_loader import ComparedRuns, MetricColumn, ResultLoader
 
 LISTED = 20
 """Names that a warning lists."""
@@ -54,28 +54,6 @@ def version_of(stored: StoredResult) -> SuiteVersion:
     """Family, name and checksum of the suite; imported results have no checksum."""
     result = stored.result
     return result.kind, result.suite, (result.signature.get("suite") or "").rpartition("@")[2]
-
-
-class ResultLoader:
-    """Reads runs, their results and the columns of these, each once."""
-
-    def __init__(self, reader: ComparedRuns) -> None:
-        self.reader = reader
-        self.columns = ColumnLoader(reader)
-        self._runs: dict[int, Run] | None = None
-        self._results: dict[int, list[StoredResult]] = {}
-
-    def runs(self) -> Mapping[int, Run]:
-        """All runs by number."""
-        if self._runs is None:
-            self._runs = {run.id: run for run in self.reader.runs()}
-        return self._runs
-
-    def results(self, runs: Sequence[int]) -> Mapping[int, Sequence[StoredResult]]:
-        """The results of these runs, and of others that were read before."""
-        missing = [run for run in runs if run not in self._results]
-        self._results |= self.reader.stored_by_run(missing) if missing else {}
-        return self._results
 
 
 def find_runs(loader: ResultLoader, numbers: Sequence[int]) -> list[Run]:

@@ -16,7 +16,7 @@ from wug.results.contrasts import Contrast
 from wug.results.learning_curves import CurvePoints, Curves, step_in, training_of, wanted_estimates
 from wug.results.reader import RunReader
 from wug.results.records import Run, Summary, signature_of_row
-from wug.results.shared_items import ResultLoader
+from wug.results.result_loader import ResultLoader
 from wug.results.store import Store
 from wug.results.sweeps import Sweep, members, runs_of
 from wug.stats_paired import holm
