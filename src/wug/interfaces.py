@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from wug.errors import InputError, ModelError
 from wug.identity import ModelName
@@ -154,6 +154,12 @@ class Declaration:
     name: str
     module: ModuleType
 
+    @classmethod
+    def of(cls, name: str, module: ModuleType) -> Self:
+        """The family or backend that a module implements."""
+        (default,) = (field.default for field in fields(cls) if field.name == "TRAITS")
+        return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, default))
+
     @property
     def title(self) -> str:
         """The first line of the docstring; of a family, its name and the question that its tests ask."""
@@ -198,11 +204,6 @@ class Family(Declaration):
     """The details of the outcomes of imported choices, with `TRAITS.sample_options`."""
     adopt: Callable[[Path, Path], list[str]] = lambda source, target: []
     """Copies data that is in no repository, for `wug data get NAME --from FOLDER`; a line for each folder."""
-
-    @classmethod
-    def of(cls, name: str, module: ModuleType) -> Family:
-        """The family that a package implements."""
-        return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, FamilyTraits()))
 
     @property
     def schema(self) -> str | None:
@@ -249,11 +250,6 @@ class Backend(Declaration):
     """How its models read a chat before a text, from the tokenizer alone."""
     wrap: Callable[..., IdentifiedModel] | None = None
     """The model of a Python function, with `TRAITS.wraps_functions`: `wrap(function, name, version, returns)`."""
-
-    @classmethod
-    def of(cls, name: str, module: ModuleType) -> Backend:
-        """The backend that a module implements."""
-        return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, BackendTraits()))
 
 
 class TableWriter(Protocol):

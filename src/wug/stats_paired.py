@@ -14,6 +14,7 @@ value of Student's t.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -21,7 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from wug.arrays import Floats, Ints
+from wug.arrays import Floats
 from wug.distributions import DRAWS, beta_cdf, root, sign_test_p, t_quantile
 from wug.outcomes import Interval
 from wug.stats import wilson
@@ -110,7 +111,10 @@ def flip_signs(sums: Floats, seed: int = 0, tests: int = 1) -> SignificanceTest:
     wanted = max(DRAWS, DRAWS_PER_TEST * tests - 1)
     while drawn < wanted and (drawn == 0 or hits < MIN_HITS):
         count = min(DRAWS, wanted - drawn)
-        flipped = _flip_levels(levels, counts, rng, count) if few else _flip_each(values, rng, count)
+        if few:
+            flipped = (2 * rng.binomial(counts, 0.5, (count, len(levels))) - counts) @ levels
+        else:
+            flipped = _flip_each(values, rng, count)
         hits += int(np.sum(np.abs(flipped) >= reached))
         drawn += count
     return SignificanceTest((1 + hits) / (drawn + 1), f"permutation ({drawn:,} draws)")
@@ -199,11 +203,6 @@ def _tango_variance(delta: float, only_first: int, only_second: int, n: int) -> 
     return max(0.0, n * (2 * p21 + delta * (1 - delta)))
 
 
-def _flip_levels(levels: Floats, counts: Ints, rng: np.random.Generator, draws: int) -> Floats:
-    """Sums under random signs, for few distinct values that occur many times."""
-    return (2 * rng.binomial(counts, 0.5, (draws, len(levels))) - counts) @ levels
-
-
 def _flip_each(values: Floats, rng: np.random.Generator, draws: int) -> Floats:
     rows = max(1, 8_000_000 // len(values))
     drawn: list[Floats] = []
@@ -271,14 +270,6 @@ def paired_power(difference: float, deviation: float, items: int) -> float:
 
 
 def min_items(enough: Callable[[int], bool], least: int = 2) -> int | None:
-    """The smallest number of items that is enough; None if `MAX_ITEMS` are not."""
-    high = least
-    while not enough(high):
-        if high >= MAX_ITEMS:
-            return None
-        high *= 2
-    low = high // 2
-    while high - low > 1 and high > least:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    """The smallest number of items that is enough, if more are enough, too; None if `MAX_ITEMS` are not."""
+    items = least + bisect_left(range(least, MAX_ITEMS + 1), True, key=enough)
+    return items if items <= MAX_ITEMS else None

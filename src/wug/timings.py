@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from logging.handlers import BufferingHandler
 
 log = logging.getLogger("wug.timings")
 
@@ -31,21 +33,13 @@ def is_enabled() -> bool:
 @contextmanager
 def collected() -> Iterator[list[logging.LogRecord]]:
     """Collect the records of a context in a list instead of logging them, for another process."""
-    handler, before = _Collector(logging.DEBUG), (log.level, log.propagate)
-    handler.records = []
+    handler, before = BufferingHandler(sys.maxsize), (log.level, log.propagate)
     log.addHandler(handler)
     log.setLevel(logging.DEBUG)
     log.propagate = False
     try:
-        yield handler.records
+        yield handler.buffer
     finally:
         log.removeHandler(handler)
         log.setLevel(before[0])
         log.propagate = before[1]
-
-
-class _Collector(logging.Handler):
-    records: list[logging.LogRecord]
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.records.append(record)

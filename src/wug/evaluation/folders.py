@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wug import registry
+from wug.data import DataLocation
 from wug.errors import InputError
 from wug.files import head, require_text, shortened
 from wug.interfaces import Family
@@ -22,25 +23,26 @@ UNKNOWN_FORMAT = "not in a format that wug reads"
 
 
 @dataclass(slots=True)
-class FolderContents:
-    """The files of a folder and its subfolders."""
+class ResolvedSuites:
+    """The files and folders that a name of suites refers to."""
 
-    readable: list[tuple[Path, str]] = field(default_factory=list)
-    """Files, and folders that a family reads as a whole, each with the name of its family."""
+    locations: list[DataLocation] = field(default_factory=list)
+    """Files, and folders that a family reads as a whole."""
     unread: dict[Path, str] = field(default_factory=dict)
-    """Files that look like test data but are not read, with the reason."""
+    """Files of a folder that look like test data but are not read, with the reason."""
     ignored: dict[Path, str] = field(default_factory=dict)
-    """Files that are not test data (hidden, documents, other splits), with the reason."""
+    """Other files of the folder (hidden, documents, other splits), with the reason."""
 
 
-def contents(folder: Path, family: str | None = None, options: Mapping[str, str] | None = None) -> FolderContents:
-    """The files of a folder that are read, with their families, and the others; InputError if nothing can be read."""
+def contents(place: DataLocation, family: str | None, options: Mapping[str, str]) -> ResolvedSuites:
+    """The files of a folder and its subfolders, with their families; InputError if nothing can be read."""
+    folder = place.path
     if sum(1 for _, _ in zip(folder.rglob("*"), range(MAX_FILES + 1), strict=False)) > MAX_FILES:
         raise InputError(f"it has more than {MAX_FILES:,} files. Name a folder with fewer", file=folder)
-    scan = _Scan([registry.family(family)] if family else registry.families(), options or {})
+    scan = _Scan(place, [registry.family(family)] if family else registry.families(), options)
     scan.folder(folder)
     scanned = scan.contents()
-    if not scanned.readable:
+    if not scanned.locations:
         reasons = [f"{file.relative_to(folder)}: {why}" for file, why in {**scanned.unread, **scanned.ignored}.items()]
         more = [f"and {len(reasons) - 10} more"] if len(reasons) > 10 else []
         listed = "".join(f"\n  {line}" for line in reasons[:10] + more)
@@ -82,9 +84,9 @@ def not_recognised(path: Path) -> InputError:
 class _Scan:
     """A walk through a folder."""
 
-    def __init__(self, families: Sequence[Family], options: Mapping[str, str]) -> None:
-        self._families, self._options = families, options
-        self._contents = FolderContents()
+    def __init__(self, place: DataLocation, families: Sequence[Family], options: Mapping[str, str]) -> None:
+        self._place, self._families, self._options = place, families, options
+        self._contents = ResolvedSuites()
         self._known: set[Path] = set()
         self._companions: dict[Path, Family] = {}
         """Files that a family recognises although their suffixes are not those of test data."""
@@ -95,7 +97,7 @@ class _Scan:
             files = _files_in(family, folder, self._options)
             new = {file: why for file, why in files.items() if file not in self._known}
             if "" in new.values():
-                self._contents.readable.append((folder, family.name))
+                self._read(folder, family)
             self._contents.ignored.update((file, why) for file, why in new.items() if why)
             self._known |= new.keys()
         try:
@@ -115,6 +117,9 @@ class _Scan:
             else:
                 self.folder(path)
 
+    def _read(self, path: Path, family: Family) -> None:
+        self._contents.locations.append(replace(self._place, path=path, family=family.name))
+
     def _file(self, path: Path) -> None:
         start = head(path)
         family = next((family for family in self._families if family.recognises(path, start)), None)
@@ -124,22 +129,22 @@ class _Scan:
                 chosen = len(self._families) == 1 and why != EMPTY_FILE
                 self._contents.unread[path] = f"not recognised as {self._families[0].name}" if chosen else why
             else:
-                self._contents.readable.append((path, family.name))
+                self._read(path, family)
         elif family is not None:
             self._companions[path] = family
         else:
             self._contents.ignored[path] = "not a file of test data, by its name"
 
-    def contents(self) -> FolderContents:
+    def contents(self) -> ResolvedSuites:
         """The contents; a file such as `a.tgt` is read with `a.src`."""
-        read = {(file.parent, stem(file)) for file, _ in self._contents.readable}
+        read = {(place.path.parent, stem(place.path)) for place in self._contents.locations}
         # Whether the other files of this name are read with it.
         leads = {file: suffix_of(file) == family.TRAITS.leading_suffix for file, family in self._companions.items()}
-        for file, family in sorted(self._companions.items(), key=lambda one: not leads[one[0]]):
+        for file in sorted(leads, key=lambda file: not leads[file]):
             if (file.parent, stem(file)) in read:
                 continue
             if leads[file]:
-                self._contents.readable.append((file, family.name))
+                self._read(file, self._companions[file])
                 read.add((file.parent, stem(file)))
             else:
                 self._contents.unread[file] = "name the file itself to read it"

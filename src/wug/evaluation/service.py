@@ -26,17 +26,8 @@ from wug.results.store import Store
 def execute(request: RunRequest, listen: Listener | None = None) -> RunReport:
     """Evaluate the models of a request on its suites.
 
-    A model that fails is in the report, and the others continue; the error of a single model is raised.
-
-    Args:
-        request: What to evaluate, and where results go.
-        listen: Called with a `RunEvent` as the work proceeds.
-
-    Returns:
-        The results by model, and the models that failed.
-
-    Raises:
-        WugError: If a name, file or option is wrong, before any model is loaded, or if the only model fails.
+    A model that fails is in the report, and the others continue; the error of a single model is raised, and one in a
+    name, file or option, before any model is loaded.
     """
     return execute_plan(resolve(request), request, listen)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 from wug import data, registry
 from wug.errors import InputError, NotFetched, UnknownName, nearest, suggestion
 from wug.evaluation.annotated_suite import AnnotatedSuite
-from wug.evaluation.folders import DATA_SUFFIXES, contents, not_recognised
+from wug.evaluation.folders import DATA_SUFFIXES, ResolvedSuites, contents, not_recognised
 from wug.files import ASSETS, head, refuse_ambiguous, shortened, user_path
 from wug.formatting import plural
 from wug.interfaces import Family, Suite, SuiteAttributes
@@ -31,17 +31,6 @@ def builtin_suites() -> dict[str, Path]:
     """Built-in suites by name, each a file or folder in the folder of its family."""
     within = sorted((ASSETS / "suites").glob("*/*"))
     return {path.name.partition(".")[0]: path for path in within if path.is_dir() or path.suffix in DATA_SUFFIXES}
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedSuites:
-    """The files and folders that a name of suites refers to."""
-
-    locations: Sequence[data.DataLocation]
-    unread: Mapping[Path, str] = field(default_factory=dict)
-    """Files of a folder that look like test data but are not read, with the reason."""
-    ignored: Mapping[Path, str] = field(default_factory=dict)
-    """Other files of the folder that are not read, with the reason."""
 
 
 def open_suites(
@@ -137,14 +126,15 @@ def find_suites(text: str, family: str | None = None, options: Mapping[str, str]
         more = f"; built-in suites: {BUILTIN_PREFIX}{text}" if _builtin(BUILTIN_PREFIX + text) else ""
         raise NotFetched(f"{error}{more}") from None
     if places is not None:
-        # A set that is one suite is read as a whole: its content may not identify the family.
-        whole = (
-            [place]
-            if registry.family_traits(place.family).one_suite_per_set
-            else _expand_folder(place, family or _reader(place), options).locations
-            for place in places
-        )
-        return ResolvedSuites([place for group in whole for place in group])
+        locations: list[data.DataLocation] = []
+        for place in places:
+            traits = registry.family_traits(place.family)
+            if traits.one_suite_per_set:  # it is read as a whole: its content may not identify the family
+                locations.append(place)
+                continue
+            own = place.family if traits.reads_folders else None
+            locations += _expand_folder(place, family or own, options).locations
+        return ResolvedSuites(locations)
     if "/" in text or path.suffix in DATA_SUFFIXES:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         meant = suggestion(path.name, near) if near else ""
@@ -181,19 +171,12 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
         yield f"the published set {data.find(text).name}", f'"$(wug data path {text})"'
 
 
-def _reader(place: data.DataLocation) -> str | None:
-    """The family of a published set, if it reads folders as a whole."""
-    return place.family if registry.family_traits(place.family).reads_folders else None
-
-
 def _expand_folder(place: data.DataLocation, family: str | None, options: Mapping[str, str] | None) -> ResolvedSuites:
     """A file, or the files of a folder that families read."""
     whole = family is not None and registry.family_traits(family).reads_folders
     if whole or not place.path.is_dir():
         return ResolvedSuites([place])
-    scanned = contents(place.path, family, {**place.options, **(options or {})})
-    places = [replace(place, path=path, family=family) for path, family in scanned.readable]
-    return ResolvedSuites(places, scanned.unread, scanned.ignored)
+    return contents(place, family, {**place.options, **(options or {})})
 
 
 def recognised_family(path: Path, family: str | None = None, options: Collection[str] = ()) -> Family:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName
@@ -65,7 +66,7 @@ class SweepComparison(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def placed(sweep: Sweep, runs: Sequence[Run]) -> list[Placed]:
+def placed(runs: Sequence[Run]) -> list[Placed]:
     """The complete runs with a training step in their names."""
     checkpoints = []
     for run in runs:
@@ -95,7 +96,7 @@ def sweep_curves(
     for sweep in sweeps:
         checkpoints = [
             checkpoint
-            for checkpoint in placed(sweep, runs_of(reader, sweep))
+            for checkpoint in placed(runs_of(reader, sweep))
             if not trainings or checkpoint.training in trainings
         ]
         numbers += (checkpoint.run.id for checkpoint in checkpoints)
@@ -149,38 +150,28 @@ def compare_sweeps(store: Store, first: Sweep, second: Sweep, choice: Comparison
     At a step, the runs of a sweep are its seeds, averaged item by item. Over all steps, every step has the same weight,
     whatever its number of seeds. Holm's correction covers all tests.
     """
-    sides = [_by_step(sweep, runs_of(store.reader, sweep)) for sweep in (first, second)]
+    sides: list[dict[float, list[int]]] = [{}, {}]
+    for side, sweep in zip(sides, (first, second), strict=True):
+        for checkpoint in placed(runs_of(store.reader, sweep)):
+            side.setdefault(checkpoint.step, []).append(checkpoint.run.id)
     shared = sorted(sides[0].keys() & sides[1].keys())
     if not shared:
         raise InputError(f"{first} and {second} have no training step in common in the names of their models")
-    contrasts: list[StepContrast] = []
+    found: list[StepContrast] = []
     warnings: dict[str, None] = {}
     whole = [[run for step in shared for run in side[step]] for side in sides]
     steps = [[step for step in shared for _ in side[step]] for side in sides] if len(shared) > 1 else None
     loader = ResultLoader(store.reader)
     for step, side_pair in [(None, whole), *((step, [side[step] for side in sides]) for step in shared)]:
         comparison = compare_loaded(loader, side_pair, replace(choice, items=0), steps if step is None else None)
-        contrasts += (StepContrast(step, contrast) for contrast in comparison.contrasts)
+        found += (StepContrast(step, contrast) for contrast in comparison.contrasts)
         warnings |= dict.fromkeys(comparison.warnings)
-    corrected = holm([step_contrast.contrast.p for step_contrast in contrasts])
-    contrasts = [
-        step_contrast._replace(contrast=replace(step_contrast.contrast, p_holm=p))
-        for step_contrast, p in zip(contrasts, corrected, strict=True)
-    ]
-    order = {key: index for index, key in enumerate(dict.fromkeys(map(_suite_and_metric, contrasts)))}
-    contrasts.sort(key=lambda step_contrast: order[_suite_and_metric(step_contrast)])
-    return SweepComparison(first.name, second.name, tuple(contrasts), tuple(warnings))
-
-
-def _suite_and_metric(step_contrast: StepContrast) -> tuple[str, str]:
-    return step_contrast.contrast.suite, step_contrast.contrast.metric
-
-
-def _by_step(sweep: Sweep, runs: Sequence[Run]) -> dict[float, list[int]]:
-    runs_by_step: dict[float, list[int]] = {}
-    for checkpoint in placed(sweep, runs):
-        runs_by_step.setdefault(checkpoint.step, []).append(checkpoint.run.id)
-    return runs_by_step
+    corrected = holm([contrast.p for _, contrast in found])
+    by_metric: dict[tuple[str, str], list[StepContrast]] = {}
+    for (step, contrast), p in zip(found, corrected, strict=True):
+        same_metric = by_metric.setdefault((contrast.suite, contrast.metric), [])
+        same_metric.append(StepContrast(step, replace(contrast, p_holm=p)))
+    return SweepComparison(first.name, second.name, tuple(chain(*by_metric.values())), tuple(warnings))
 
 
 def _results(reader: RunReader, runs: Sequence[int], *, whole: bool = False) -> dict[int, list[Result]]:

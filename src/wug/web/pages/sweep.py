@@ -64,7 +64,7 @@ class ChosenLines:
     def of(cls, request: Request, sweep: Sweep, all_members: Sequence[Member]) -> ChosenLines:
         """What the address chooses, and defaults for the rest."""
         query = request.query_params
-        checkpoints = placed(sweep, [member.run for member in all_members if member.run is not None])
+        checkpoints = placed([member.run for member in all_members if member.run is not None])
         models = list(dict.fromkeys(checkpoint.training for checkpoint in checkpoints))
         by, scale = query.get("by", ""), query.get("scale", "")
         suite, model = query.get("suite", ""), query.get("model", "")
