@@ -18,12 +18,11 @@ from wug.arrays import Floats
 from wug.formatting import plural
 from wug.outcomes import Better, Outcome
 from wug.results.contrasts import Contrast, Disagreement, RunComparison, Side, Spread
-from wug.results.pairing import Clusters, Paired, cluster, judge, pair, pooled
+from wug.results.pairing import Clusters, Paired, cluster, judge, pair, pooled, unpaired_contrasts
 from wug.results.records import Run
 from wug.results.result_loader import ComparedRuns, MetricColumn, ResultLoader
 from wug.results.shared_items import SharedSuite, choose_metrics, find_shared_suites, no_shared_outcomes
 from wug.results.store import Store
-from wug.results.unpaired import unpaired_contrasts
 from wug.stats_paired import IntervalKind, holm
 
 FEW_ITEMS = 200
