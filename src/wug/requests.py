@@ -267,8 +267,8 @@ class Answer:
     """
 
 
-def text_of(words: Answer | Source | str) -> str:
-    """The text of an output or a source, which may be plain text."""
+def text_of(words: Answer | Source | Request | str) -> str:
+    """The text of an output or a request, which may be plain text."""
     return words if isinstance(words, str) else words.text
 
 

@@ -27,6 +27,7 @@ from wug.results.sqlite import (
     SQLITE_ERRORS,
     Connection,
     application_id_of,
+    create_tables,
     describe,
     is_damage,
     make_private,
@@ -45,12 +46,16 @@ BLOCKS_IN_MEMORY = 64
 COMPRESSION_LEVEL = 1
 """Level of zlib; higher levels take several times as long and save a few per cent."""
 TABLES = """
+DROP TABLE IF EXISTS answers;
+DROP TABLE IF EXISTS blocks;
+DROP TABLE IF EXISTS models;
 CREATE TABLE models (id INTEGER PRIMARY KEY, key BLOB UNIQUE, name TEXT, noise REAL);
 CREATE TABLE blocks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER, keys BLOB, sizes BLOB, outputs BLOB, crc INTEGER,
     written INTEGER DEFAULT (unixepoch()));
 CREATE INDEX blocks_by_model ON blocks (model, id)
 """
+"""The tables, in place of those of an earlier version."""
 
 Block: TypeAlias = tuple[bytes, bytes, bytes, int]
 """Keys, sizes and compressed outputs, and their CRC-32."""
@@ -284,7 +289,7 @@ class Cache:
             db.execute("PRAGMA synchronous=NORMAL")
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version < VERSION:
-                _create_tables(db)
+                create_tables(db, TABLES, APPLICATION_ID, VERSION)
         except BaseException:
             db.close()
             raise
@@ -348,19 +353,6 @@ class Cache:
 
     def _foreign(self) -> StoreError:
         return StoreError(f"{self.path} is not a cache of wug and is not changed. Name another file with --cache")
-
-
-def _create_tables(db: sqlite3.Connection) -> None:
-    """Create the tables in a new file, or in one of an earlier version."""
-    with transaction(db):
-        if db.execute("PRAGMA user_version").fetchone() == (VERSION,):  # another process was faster
-            return
-        for table in ("answers", "blocks", "models"):
-            db.execute(f"DROP TABLE IF EXISTS {table}")
-        for statement in TABLES.split(";"):
-            db.execute(statement)
-        db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version={VERSION}")
 
 
 def _packed(model: bytes, rows: Sequence[tuple[bytes, bytes]]) -> list[Block]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from wug.arrays import Indices
 from wug.evaluation.cache import KEY_BYTES, Cache
-from wug.evaluation.codecs import ScoreCodec, TextCodec, texts_in
+from wug.evaluation.codecs import ScoreCodec, TextCodec
 from wug.evaluation.handle import ModelHandle
 from wug.outcomes import Notice
-from wug.requests import Answer, ChatFormat, Request, Scored, Source
+from wug.requests import Answer, ChatFormat, Request, Scored, Source, text_of
 from wug.scores import PlainRequests, Scores
 
 SCORING_VERSION = 5
@@ -226,7 +226,7 @@ class CachedModel:
             for text in warnings:
                 self._warnings[text] += 1
                 if text not in self._examples:
-                    self._examples[text] = texts_in([requests[position]])[0][:EXAMPLE_CHARACTERS]
+                    self._examples[text] = text_of(requests[position])[:EXAMPLE_CHARACTERS]
 
 
 def cache_key(returns: str, model: str, options: Mapping[str, str], given: Mapping[str, str]) -> bytes:

@@ -164,10 +164,3 @@ def _unpacked_text(value: bytes) -> Answer:
         return Answer(value[1:].decode("utf-8", "surrogatepass"))
     end = 5 + int.from_bytes(value[1:5], "little")
     return Answer(value[end:].decode("utf-8", "surrogatepass"), tuple(json.loads(value[5:end])))
-
-
-def texts_in(requests: Iterable[Request | str | Source]) -> Sequence[str]:
-    """The texts of requests of either kind."""
-    if isinstance(requests, PlainRequests):
-        return requests.texts
-    return [request.text if isinstance(request, Request) else text_of(request) for request in requests]

@@ -71,17 +71,6 @@ def require_columns(db: sqlite3.Connection) -> None:
             raise StoreError(f"the store is damaged: its table {table} lacks columns. Choose another with --store")
 
 
-def create_tables(db: sqlite3.Connection) -> None:
-    """Create the tables in a transaction, unless another process was faster."""
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == VERSION:
-        return
-    for statement in TABLES.split(";"):  # `executescript` would end the transaction
-        db.execute(statement)
-    db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version={VERSION}")
-
-
 def summary_of(result: Result) -> str:
     """What an overview shows of a result, as JSON; `measurable` and `failure` only if they have no default value."""
     whole = result.overall

@@ -48,6 +48,17 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+def create_tables(db: sqlite3.Connection, statements: str, application: int, version: int) -> None:
+    """Create tables in a transaction, unless another process was faster."""
+    with transaction(db):
+        if db.execute("PRAGMA user_version").fetchone()[0] == version:
+            return
+        for statement in statements.split(";"):  # `executescript` would end the transaction
+            db.execute(statement)
+        db.execute(f"PRAGMA application_id={application}")
+        db.execute(f"PRAGMA user_version={version}")
+
+
 def code_of(error: BaseException) -> int:
     """SQLite's error code; 0 if there is none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

@@ -33,13 +33,13 @@ from wug.results.schema import (
     OUTCOMES,
     RESULT,
     RUN_CHECKED,
+    TABLES,
     VERSION,
-    create_tables,
     require_columns,
     row_checksum,
     summary_of,
 )
-from wug.results.sqlite import SQLITE_ERRORS, Connection, describe, is_ours, make_private, transaction
+from wug.results.sqlite import SQLITE_ERRORS, Connection, create_tables, describe, is_ours, make_private, transaction
 
 MAX_MERGED_ROWS = 100_000
 """Results with fewer outcomes share a file with others of their run, once it is finished."""
@@ -77,8 +77,7 @@ class Store:
             if version not in (0, VERSION):
                 raise StoreError(f"the store {path} was written by another version of wug: choose another with --store")
             if version == 0:
-                with self._transaction():
-                    create_tables(self._db)
+                create_tables(self._db, TABLES, APPLICATION_ID, VERSION)
             require_columns(self._db)
         except (sqlite3.Error, OSError, ValueError) as error:
             raise StoreError(
