@@ -73,7 +73,7 @@ def test_a_complete_run_is_never_written_over(store: Store) -> None:
 def test_a_run_whose_process_died_is_taken_up_under_its_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     first = store.begin("key", "m", "c")
     store.add(first, RESULT)
-    monkeypatch.setattr(stores, "alive", lambda host, pid: False)
+    monkeypatch.setattr(stores, "is_running", lambda host, pid, elsewhere=False: False)
     assert store.begin("key", "m", "c") == first
     assert store.results(first) == []
     assert store.begin("another key", "m", "c") != first
@@ -160,7 +160,7 @@ def test_files_that_no_result_has_are_deleted_unless_their_run_is_running(store:
 def test_a_resumed_run_deletes_its_earlier_files(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     first = store.begin("key", "m", "c")
     store.add(first, RESULT)
-    monkeypatch.setattr(stores, "alive", lambda host, pid: False)
+    monkeypatch.setattr(stores, "is_running", lambda host, pid, elsewhere=False: False)
     assert store.begin("key", "m", "c") == first
     assert files(store) == []
 
