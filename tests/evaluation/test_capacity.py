@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wug import registry
-from wug.evaluation import capacity
+from wug.evaluation.executors import processes as capacity
 from wug.models import ModelSpec
 
 GB = 1_000_000_000
@@ -29,34 +29,34 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def test_eight_processes_share_a_gpu_fewer_where_cores_or_models_are_fewer(machine: pytest.MonkeyPatch) -> None:
     machine.setattr(capacity, "size_of", lambda spec: GB)
-    assert capacity.processes(CHECKPOINTS) == 8
-    assert capacity.processes(CHECKPOINTS[:3]) == 3
+    assert capacity.worker_count(CHECKPOINTS) == 8
+    assert capacity.worker_count(CHECKPOINTS[:3]) == 3
     machine.setattr(capacity, "cores", lambda: 6)
-    assert capacity.processes(CHECKPOINTS) == 3
+    assert capacity.worker_count(CHECKPOINTS) == 3
 
 
 @pytest.mark.parametrize("where", ["free_memory", "_free_on_gpu"])
 def test_a_process_needs_four_times_its_models_files_and_two_gigabytes(machine: pytest.MonkeyPatch, where: str) -> None:
     machine.setattr(capacity, "size_of", lambda spec: 3 * GB if spec.name == "step-7" else None)
     machine.setattr(capacity, where, lambda: 43 * GB)
-    assert capacity.processes(CHECKPOINTS) == 3  # of 14 each
+    assert capacity.worker_count(CHECKPOINTS) == 3  # of 14 each
     machine.setattr(capacity, where, lambda: 13 * GB)
-    assert capacity.processes(CHECKPOINTS) == 1
+    assert capacity.worker_count(CHECKPOINTS) == 1
     machine.setattr(capacity, where, lambda: None)
-    assert capacity.processes(CHECKPOINTS) == 1  # not known
+    assert capacity.worker_count(CHECKPOINTS) == 1  # not known
 
 
 def test_one_process_asks_what_no_gpu_computes_and_what_needs_all_of_it(machine: pytest.MonkeyPatch) -> None:
     machine.setattr(capacity, "size_of", lambda spec: GB)
-    assert capacity.processes([*CHECKPOINTS, ModelSpec("ngram", "somewhere")]) == 1
+    assert capacity.worker_count([*CHECKPOINTS, ModelSpec("ngram", "somewhere")]) == 1
     machine.setattr(capacity, "gpu_is_shared", lambda: False)
-    assert capacity.processes(CHECKPOINTS) == 1
+    assert capacity.worker_count(CHECKPOINTS) == 1
     machine.setattr(capacity, "gpu_is_shared", lambda: True)
-    assert capacity.processes([ModelSpec("causal", name, None, {"device_map": "auto"}) for name in "ab"]) == 1
+    assert capacity.worker_count([ModelSpec("causal", name, None, {"device_map": "auto"}) for name in "ab"]) == 1
     machine.setattr(capacity, "size_of", lambda spec: None)
-    assert capacity.processes(CHECKPOINTS) == 1  # not on this machine yet
+    assert capacity.worker_count(CHECKPOINTS) == 1  # not on this machine yet
     machine.setattr(capacity, "device_of", lambda spec: "cpu")
-    assert capacity.processes(CHECKPOINTS) == 1
+    assert capacity.worker_count(CHECKPOINTS) == 1
 
 
 def test_processes_share_the_cores_where_a_gpu_computes(machine: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,8 @@ from timeouts import PATIENCE
 from trainings import ECHO, kept
 from wug import registry, timings
 from wug.errors import ModelError
-from wug.evaluation import capacity, executors
-from wug.evaluation.executors import serial
+from wug.evaluation import executors
+from wug.evaluation.executors import processes, serial
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import ModelTask, Plan
 from wug.evaluation.suites import open_suites
@@ -171,13 +171,13 @@ def test_a_number_of_workers_is_one_or_more_and_for_several_models() -> None:
 
 
 def test_without_a_number_as_many_processes_are_taken_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "processes", lambda models: 2)
+    monkeypatch.setattr(processes, "worker_count", lambda models: 2)
     monkeypatch.setattr(serial, "run", None)
     assert wug("run", "words.jsonl", "--model", "ngram:run/*").code == 0
 
 
 def test_a_process_computes_with_the_threads_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "threads_each", lambda models, count: 10 + count)
+    monkeypatch.setattr(processes, "threads_each", lambda models, count: 10 + count)
     program = tmp_path / "tells.py"
     program.write_text("import os\nopen('threads', 'w').write(os.environ['OMP_NUM_THREADS'])\n" + ECHO)
     assert wug(*copying(f"command:{sys.executable} {program}"), "--workers", "2").code == 0
@@ -201,7 +201,7 @@ def test_suites_that_cannot_be_sent_are_evaluated_in_one_process(
     for field in dataclasses.fields(suite):  # type: ignore[arg-type]
         object.__setattr__(local, field.name, getattr(suite, field.name))
     models = [ModelSpec("ngram", f"run/checkpoint-{step}.arpa") for step in (10, 20)]
-    monkeypatch.setattr(capacity, "processes", lambda models: 2)
+    monkeypatch.setattr(processes, "worker_count", lambda models: 2)
     plan = Plan(tuple(ModelTask(model, (local,)) for model in models), "x")
     recorder = Recorder(plan, None, None)
     executors.run("auto", recorder)
