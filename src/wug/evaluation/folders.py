@@ -123,7 +123,8 @@ class _Scan:
     def _file(self, path: Path) -> None:
         start = head(path)
         family = next((family for family in self._families if family.recognises(path, start)), None)
-        if _is_data(path):
+        # A compressed file may have the suffix before `.gz`, or none.
+        if suffix_of(path) in DATA_SUFFIXES or (path.suffix == ".gz" and not suffix_of(path)):
             if family is None:
                 why = unread_reason(path)
                 chosen = len(self._families) == 1 and why != EMPTY_FILE
@@ -157,11 +158,6 @@ def _files_in(family: Family, folder: Path, options: Mapping[str, str]) -> Mappi
         return dict.fromkeys(folder.rglob("*"), "") if family.recognises(folder, "") else {}
     own = {name: value for name, value in options.items() if name in names(family.OPTIONS)}
     return family.files_in(folder, own)
-
-
-def _is_data(path: Path) -> bool:
-    """Whether a file is test data by its suffix; for a compressed file, by the suffix before `.gz`, if any."""
-    return suffix_of(path) in DATA_SUFFIXES or (path.suffix == ".gz" and not suffix_of(path))
 
 
 def _hints(name: str) -> list[str]:

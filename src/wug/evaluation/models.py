@@ -71,7 +71,10 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
 
     `device`, or the environment variable WUG_DEVICE, applies to backends that use one; `options` take precedence.
     """
-    name, mark, query = _without_prompted_backend(text).partition("?")
+    outer, _, inner = text.partition(":")
+    if prompted := registry.traits(outer).prompts if outer in registry.names("models") else "":
+        text = f"{outer}:{inner.removeprefix(f'{prompted}:')}"  # `prompt:causal:gpt2` is `prompt:gpt2`
+    name, mark, query = text.partition("?")
     builtin = _builtin_folder(name)
     spec = parse(_with_backend(f"{builtin or name}{mark}{query}"), registry.names("models"), options)
     spec = replace(spec, alias=name if builtin else None)
@@ -79,13 +82,6 @@ def model_spec(text: str, options: Mapping[str, str] | None = None, device: str 
         return spec
     default, device_option = ({"device": name} if name else {} for name in (os.environ.get("WUG_DEVICE"), device))
     return replace(spec, options={**default, **spec.options, **device_option, **(options or {})})
-
-
-def _without_prompted_backend(text: str) -> str:
-    """The name of a prompted model without its backend: `prompt:causal:gpt2` is `prompt:gpt2`."""
-    outer, _, inner = text.partition(":")
-    prompted = registry.traits(outer).prompts if outer in registry.names("models") else ""
-    return f"{outer}:{inner.removeprefix(f'{prompted}:')}" if prompted else text
 
 
 def _builtin_folder(name: str) -> str | None:

@@ -42,7 +42,11 @@ def execute_plan(plan: Plan, request: RunRequest, listen: Listener | None = None
 
 def resolve(request: RunRequest) -> Plan:
     """Find the suites and models of a request; errors in names and options are raised here."""
-    _require_valid(request)
+    for name, number in (("limit", request.limit), ("workers", request.workers)):
+        if number is not None and number < 1:
+            raise InputError(f"{name}={number}: write a whole number, 1 or more")
+    if request.interval not in PROPORTION_METHODS:
+        raise UnknownName("interval method", str(request.interval), PROPORTION_METHODS)
     request, suites = suites_by_protocol(request)
     suites = with_metrics(suites, request.metrics)
     return _plan_for_builtin_models(request, suites) if request.models is None else _plan(request, suites)
@@ -56,14 +60,6 @@ def opened_store(path: Path | None) -> AbstractContextManager[Store | None]:
 def opened_cache(path: Path | None) -> AbstractContextManager[Cache | None]:
     """The output cache of a path, closed at the end; None without a path."""
     return nullcontext() if path is None else closing(Cache(path))
-
-
-def _require_valid(request: RunRequest) -> None:
-    for name, number in (("limit", request.limit), ("workers", request.workers)):
-        if number is not None and number < 1:
-            raise InputError(f"{name}={number}: write a whole number, 1 or more")
-    if request.interval not in PROPORTION_METHODS:
-        raise UnknownName("interval method", str(request.interval), PROPORTION_METHODS)
 
 
 def _plan(request: RunRequest, suites: Sequence[Suite]) -> Plan:

@@ -58,24 +58,20 @@ def read(path: Path) -> SweepFile:
 def _seeded(models: Iterable[str], seeds: Iterable[int]) -> Iterable[str]:
     """The models for each seed: in the name, or as the option of a model that samples."""
     for text in models:
+        backend = text.partition(":")[0]
         if SEED in text and not seeds:
             raise InputError(f"the model {text} has {SEED} in its name, but seeds is missing. Write seeds = [1, 2, 3]")
         if SEED in text:
             yield from (text.replace(SEED, str(seed)) for seed in seeds)
         elif not seeds:
             yield text
-        elif "seed" in _options_of(text):
+        elif backend in registry.names("models") and "seed" in declared.names(registry.backend(backend).OPTIONS):
             yield from (f"{text}{'&' if '?' in text else '?'}seed={seed}" for seed in seeds)
         else:
             raise InputError(
                 f"the model {text} has no option seed. Write {SEED} in its name, as in "
                 f"causal:EleutherAI/pythia-70m-seed{SEED}@step*"
             )
-
-
-def _options_of(model: str) -> list[str]:
-    backend = model.partition(":")[0]
-    return declared.names(registry.backend(backend).OPTIONS) if backend in registry.names("models") else []
 
 
 def _is_list(kind: type) -> Callable[[Any], bool]:

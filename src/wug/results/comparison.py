@@ -16,7 +16,7 @@ import numpy as np
 from wug import registry
 from wug.arrays import Floats
 from wug.formatting import plural
-from wug.outcomes import Better, Outcome
+from wug.outcomes import Outcome
 from wug.results.contrasts import Contrast, Disagreement, RunComparison, Side, Spread
 from wug.results.pairing import Clusters, Paired, cluster, judge, pair, pooled, unpaired_contrasts
 from wug.results.records import Run
@@ -154,6 +154,7 @@ class _ContrastBuilder:
         listed = rows if rows.judged else rows._replace(units=np.arange(len(rows.units)))
         items = clusters if rows.judged else cluster(listed)
         results = [stored.result for part in parts for number in side_pair for stored in part.suite.results[number]]
+        directions = {part.suite.first.result.metric(part.metric).better for part in parts}
         return Contrast(
             suite=suite,
             kind=parts[0].suite.kind if len({part.suite.kind for part in parts}) == 1 else "",
@@ -162,7 +163,7 @@ class _ContrastBuilder:
             first=first,
             second=second,
             share=rows.judged,
-            better=_direction(parts),
+            better=directions.pop() if len(directions) == 1 else "neither",
             n=len(rows.units),
             items=len(clusters.units),
             value_first=values[0],
@@ -290,12 +291,6 @@ def _meaning(parts: Sequence[_PairedMetric]) -> str:
         return parts[0].suite.first.result.metric(parts[0].metric).meaning
     metrics = list(dict.fromkeys(part.metric for part in parts))
     return f"{', '.join(metrics) if len(metrics) <= 4 else f'{len(metrics)} metrics'} pooled, clustered by item"
-
-
-def _direction(parts: Sequence[_PairedMetric]) -> Better:
-    """Which values are better, if that is the same for all metrics."""
-    directions = {part.suite.first.result.metric(part.metric).better for part in parts}
-    return directions.pop() if len(directions) == 1 else "neither"
 
 
 def _warnings(parts: Sequence[_PairedMetric], rows: Paired, sides: tuple[Side, Side]) -> Iterator[str]:

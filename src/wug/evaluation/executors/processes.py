@@ -184,14 +184,20 @@ def _interrupts_blocked() -> Iterator[None]:
 
 def worker_count(models: Sequence[ModelSpec]) -> int:
     """How many processes to use for some models: several only on a GPU, as cores and memory allow."""
-    if len(models) < 2 or not all(_shares_gpu(spec) for spec in models) or not gpu_is_shared():
+    shared = (
+        registry.traits(spec.backend).shares_device
+        and spec.options.get("device_map", "no") == "no"
+        and device_of(spec).startswith("cuda")
+        for spec in models
+    )
+    if len(models) < 2 or not all(shared) or not gpu_is_shared():
         return 1
     sizes = [size for spec in models if (size := size_of(spec)) is not None]
-    free = _free(models[0])
-    if not sizes or free is None:
+    in_memory, on_gpu = free_memory(), _free_on_gpu()
+    if not sizes or in_memory is None or on_gpu is None:
         return 1
     need = MEMORY_PER_FILE_BYTE * max(sizes) + PROCESS_OVERHEAD_BYTES
-    return max(1, min(len(models), MAX_PROCESSES_PER_GPU, cores() // 2, free // need))
+    return max(1, min(len(models), MAX_PROCESSES_PER_GPU, cores() // 2, min(in_memory, on_gpu) // need))
 
 
 def threads_each(models: Sequence[ModelSpec], count: int) -> int | None:
@@ -211,18 +217,6 @@ def size_of(spec: ModelSpec) -> int | None:
         return None
     files = [path] if path.is_file() else [file for file in path.iterdir() if file.suffix in WEIGHT_SUFFIXES]
     return sum(file.stat().st_size for file in files)
-
-
-def _shares_gpu(spec: ModelSpec) -> bool:
-    alone = spec.options.get("device_map", "no") == "no"
-    return alone and registry.traits(spec.backend).shares_device and device_of(spec).startswith("cuda")
-
-
-def _free(spec: ModelSpec) -> int | None:
-    """Free bytes of main memory, or of the GPU if the model runs there and it has less; None if one is unknown."""
-    amounts = [free_memory()] if device_of(spec) == "cpu" else [free_memory(), _free_on_gpu()]
-    known = [bytes_ for bytes_ in amounts if bytes_ is not None]
-    return min(known) if len(known) == len(amounts) else None
 
 
 def device_of(spec: ModelSpec) -> str:
