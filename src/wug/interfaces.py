@@ -157,7 +157,7 @@ class Declaration:
     @classmethod
     def of(cls, name: str, module: ModuleType) -> Self:
         """The family or backend that a module implements."""
-        (default,) = (field.default for field in fields(cls) if field.name == "TRAITS")
+        default: Any = next(field.default for field in fields(cls) if field.name == "TRAITS")
         return implemented(cls, module, name=name, module=module, TRAITS=traits_of(module, default))
 
     @property

@@ -19,14 +19,13 @@ from babylm_times import COLUMNS, WORDS, table
 from command_line import refused, wug
 from tiny_masked import save_masked
 from wug.errors import ModelError
-from wug.evaluation.codecs import texts_in
 from wug.families.babylm import read
 from wug.families.babylm.reading import reading_scores
 from wug.families.babylm.tasks import BabylmItem, read_task
 from wug.models import causal, masked
 from wug.models.spec import ModelSpec
 from wug.outcomes import Estimate
-from wug.requests import Request
+from wug.requests import Request, text_of
 
 CONTEXTS = ("The cat", "The unbelievable dog sees", "A", "  The cat ")
 
@@ -114,8 +113,8 @@ def test_a_context_that_pandas_reads_as_missing_is_the_word_none(tmp_path: Path)
 
 def test_the_folder_gives_the_score_of_the_protocol_and_one_with_a_space(tmp_path: Path) -> None:
     [plain, spaced] = read(table(tmp_path / "reading" / "reading_data.csv").parent, {})
-    assert texts_in(spaced.requests())[1:3] == ["The cat unbelievable", "The cat"]
-    assert texts_in(plain.requests())[1:3] == ["The catunbelievable", "Thecat"]
+    assert list(map(text_of, spaced.requests()))[1:3] == ["The cat unbelievable", "The cat"]
+    assert list(map(text_of, plain.requests()))[1:3] == ["The catunbelievable", "Thecat"]
     assert any("60 items and not 1,726" in text for text in plain.notices)  # type: ignore[attr-defined]
 
 
