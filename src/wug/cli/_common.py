@@ -351,16 +351,19 @@ def notify(text: str, level: printing.Level = "info") -> None:
 @contextmanager
 def progress(label: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
     """A function that takes what is done and the total, and draws a bar if stderr is a terminal."""
-    if quiet() or printing.is_json_log() or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
     with progress_bar(label, in_bytes=in_bytes) as draw:
-        yield draw
+        yield draw or (lambda done, total: None)
 
 
 @contextmanager
-def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[..., None]]:
-    """A function that draws a bar on stderr: it takes what is done, the total, and a text about the present."""
+def progress_bar(label: str, *, in_bytes: bool = False) -> Iterator[Callable[..., None] | None]:
+    """A function that draws a bar on stderr: it takes what is done, the total, and a text about the present.
+
+    None if stderr is not a terminal or gets JSON lines, or the user gave --quiet.
+    """
+    if quiet() or printing.is_json_log() or not sys.stderr.isatty():
+        yield None
+        return
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     label_column, text_column = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -344,13 +343,11 @@ def _show_dry_run(plan: Plan, request: RunRequest, format: str) -> None:
 def _progress(plan: Plan) -> Iterator[Listener]:
     """A listener that shows progress: a bar on a terminal, else a line every few seconds for several models."""
     has_models = len(plan.tasks) > 1
-    if common.quiet():
-        yield lambda event: None
-        return
-    if printing.is_json_log() or not sys.stderr.isatty():
-        yield _ProgressLines() if has_models or printing.is_json_log() else _say_loading
-        return
     with common.progress_bar("models" if has_models else "requests") as draw:
+        if draw is None:
+            lines = not common.quiet() and (has_models or printing.is_json_log())
+            yield _ProgressLines() if lines else _say_loading
+            return
 
         def listen(event: RunEvent) -> None:
             done, total = event.requests

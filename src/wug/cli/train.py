@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -131,11 +130,8 @@ def _progress() -> Iterator[Callable[[TrainingProgress], None]]:
             time_left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
             common.notify(f"step {progress.step:,} of {progress.steps:,} · {_state(progress)} · {time_left} left")
 
-    if common.quiet() or not sys.stderr.isatty():
-        yield print_progress
-        return
     with common.progress_bar("training") as draw:
-        yield lambda now: draw(now.step, now.steps, _state(now))
+        yield (lambda now: draw(now.step, now.steps, _state(now))) if draw else print_progress
 
 
 def _state(progress: TrainingProgress) -> str:
