@@ -3,89 +3,59 @@
 These names are stable, as are the public functions of `wug` and `wug.testing`; other modules may change in any release.
 """
 
-from wug.errors import InputError, ModelError
-from wug.families.suite import GenerationSuite, ItemSuite
-from wug.files import checksum, read_lines
-from wug.formatting import bits, headlines, other_estimates
-from wug.interfaces import AdaptableSuite, Suite
-from wug.models import Identity, ModelSpec
-from wug.options import Option
-from wug.outcomes import Derivation, Estimate, Interval, Metric, Notice, Outcome, Result, Signature, SuiteOutput
-from wug.problems import Problem, ProblemList, refuse_errors
-from wug.requests import LN2, Answer, Chat, ChatFormat, Generator, Request, Scored, Scorer, Source, TextScoring, Token
-from wug.rows import OutcomeRow, Rows
-from wug.traits import BackendTraits, FamilyTraits, Returns, ScoringProtocol
-from wug.views.grouped import group_figures
-from wug.views.parts import (
-    EstimatesPart,
-    Figure,
-    ItemSample,
-    ItemsView,
-    ItemView,
-    LabelledText,
-    LinesPart,
-    TablePart,
-    TextPart,
-    ViewPart,
-    carrier,
-)
-from wug.views.text_display import mark_differences
-
-__all__ = [
-    "LN2",
-    "AdaptableSuite",
-    "Answer",
-    "BackendTraits",
-    "Chat",
-    "ChatFormat",
-    "Derivation",
-    "Estimate",
-    "EstimatesPart",
-    "FamilyTraits",
-    "Figure",
-    "GenerationSuite",
-    "Generator",
-    "Identity",
-    "InputError",
-    "Interval",
-    "ItemSample",
-    "ItemSuite",
-    "ItemView",
-    "ItemsView",
-    "LabelledText",
-    "LinesPart",
-    "Metric",
-    "ModelError",
-    "ModelSpec",
-    "Notice",
-    "Option",
-    "Outcome",
-    "OutcomeRow",
-    "Problem",
-    "ProblemList",
-    "Request",
-    "Result",
-    "Returns",
-    "Rows",
-    "Scored",
-    "Scorer",
-    "ScoringProtocol",
-    "Signature",
-    "Source",
-    "Suite",
-    "SuiteOutput",
-    "TablePart",
-    "TextPart",
-    "TextScoring",
-    "Token",
-    "ViewPart",
-    "bits",
-    "carrier",
-    "checksum",
-    "group_figures",
-    "headlines",
-    "mark_differences",
-    "other_estimates",
-    "read_lines",
-    "refuse_errors",
-]
+from wug.errors import InputError as InputError
+from wug.errors import ModelError as ModelError
+from wug.families.suite import GenerationSuite as GenerationSuite
+from wug.families.suite import ItemSuite as ItemSuite
+from wug.files import checksum as checksum
+from wug.files import read_lines as read_lines
+from wug.formatting import bits as bits
+from wug.formatting import headlines as headlines
+from wug.formatting import other_estimates as other_estimates
+from wug.interfaces import AdaptableSuite as AdaptableSuite
+from wug.interfaces import Suite as Suite
+from wug.models import Identity as Identity
+from wug.models import ModelSpec as ModelSpec
+from wug.options import Option as Option
+from wug.outcomes import Derivation as Derivation
+from wug.outcomes import Estimate as Estimate
+from wug.outcomes import Interval as Interval
+from wug.outcomes import Metric as Metric
+from wug.outcomes import Notice as Notice
+from wug.outcomes import Outcome as Outcome
+from wug.outcomes import Result as Result
+from wug.outcomes import Signature as Signature
+from wug.outcomes import SuiteOutput as SuiteOutput
+from wug.problems import Problem as Problem
+from wug.problems import ProblemList as ProblemList
+from wug.problems import refuse_errors as refuse_errors
+from wug.requests import LN2 as LN2
+from wug.requests import Answer as Answer
+from wug.requests import Chat as Chat
+from wug.requests import ChatFormat as ChatFormat
+from wug.requests import Generator as Generator
+from wug.requests import Request as Request
+from wug.requests import Scored as Scored
+from wug.requests import Scorer as Scorer
+from wug.requests import Source as Source
+from wug.requests import TextScoring as TextScoring
+from wug.requests import Token as Token
+from wug.rows import OutcomeRow as OutcomeRow
+from wug.rows import Rows as Rows
+from wug.traits import BackendTraits as BackendTraits
+from wug.traits import FamilyTraits as FamilyTraits
+from wug.traits import Returns as Returns
+from wug.traits import ScoringProtocol as ScoringProtocol
+from wug.views.grouped import group_figures as group_figures
+from wug.views.parts import EstimatesPart as EstimatesPart
+from wug.views.parts import Figure as Figure
+from wug.views.parts import ItemSample as ItemSample
+from wug.views.parts import ItemsView as ItemsView
+from wug.views.parts import ItemView as ItemView
+from wug.views.parts import LabelledText as LabelledText
+from wug.views.parts import LinesPart as LinesPart
+from wug.views.parts import TablePart as TablePart
+from wug.views.parts import TextPart as TextPart
+from wug.views.parts import ViewPart as ViewPart
+from wug.views.parts import carrier as carrier
+from wug.views.text_display import mark_differences as mark_differences
