@@ -19,6 +19,8 @@ from wug.problems import Problem, ProblemList
 
 BLOCK = 64
 """Texts that a `TextColumn` joins."""
+CHARACTERS_AT_A_TIME = 1 << 16
+"""Characters of a file that are split into lines together."""
 
 
 class Record(NamedTuple):
@@ -99,8 +101,8 @@ def split_rows(path: Path, text: str, skipped: int = 0, *, quoted: bool = True) 
     """The line and the fields of each row of a delimited text, which follows `skipped` lines of its file."""
     delimiter = _delimiter(text.split("\n", 1)[0])
     if '"' not in text and "\r" not in text:
-        for number, found in enumerate(_LINE.finditer(text), skipped + 1):
-            yield number, found[0].split(delimiter)
+        for number, line in enumerate(_lines(text), skipped + 1):
+            yield number, line.split(delimiter)
         return
     # The csv module counts lines itself, since a quoted field may span several. Strict, to report stray quotes.
     reader = csv.reader(
@@ -215,10 +217,10 @@ class DelimitedRecords(Collection[Record]):
         return self.length
 
     def __iter__(self) -> Iterator[Record]:
-        width = len(self.header)
+        header, width = self.header, len(self.header)
         for line, row in self.rows():
             if len(row) == width:
-                yield Record(f"line {line}", dict(zip(self.header, row, strict=True)))
+                yield Record(f"line {line}", dict(zip(header, row)))  # noqa: B905 - as long, and strict takes time
 
     def __contains__(self, record: object) -> bool:
         return any(record == other for other in self)
@@ -235,8 +237,17 @@ class DelimitedRecords(Collection[Record]):
         return {name: TextColumn(column, len(places)) for name, column in zip(self.header, blocks, strict=True)}, places
 
 
-_LINE = re.compile(r"^.*", re.MULTILINE)
 _ENDED_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, some thousand at a time: all at once would take as much memory again."""
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start + CHARACTERS_AT_A_TIME)
+        end = end if end >= 0 else len(text)
+        yield from text[start:end].split("\n")
+        start = end + 1
 
 
 def _delimited(
@@ -247,7 +258,7 @@ def _delimited(
 
     def rows() -> Iterator[tuple[int, list[str]]]:
         for line, row in islice(split_rows(path, text, skipped, quoted=quoted), 0 if header else 1, None):
-            if "".join(row).strip():
+            if (row and row[0] and not row[0].isspace()) or "".join(row).strip():
                 yield line, row
 
     complete = 0

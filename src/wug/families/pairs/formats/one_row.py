@@ -35,7 +35,7 @@ class RowPair(NamedTuple):
     """A word other than the two forms in the place of the target."""
 
 
-RowReader = Callable[[tables.Record, ProblemList], Iterator[RowPair]]
+RowReader = Callable[[tables.Record, ProblemList], Iterable[RowPair]]
 
 
 def _number(record: tables.Record, number: int) -> str:
@@ -88,36 +88,30 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
     known: dict[tuple[str | None, ...], Mapping[str, str]] = {}
     early_differences, third_forms = 0, []
     names = _unique_names(layout, table.records) if labels.item is None else None
+    has_context = layout.standard and "context" in table.header
     for row_number, record in enumerate(table.records, 1):
-        named = tables.plain(record.fields.get(labels.item)) if labels.item is not None else ""
+        fields = record.fields
+        named = tables.plain(fields.get(labels.item)) if labels.item is not None else ""
         item = named or (names[row_number - 1] if names else layout.name(record, row_number))
         human = labels.human_of(record, problems) if labels.human is not None else None
-        context = record.fields.get("context") if layout.standard else None
+        context = fields.get("context") if has_context else None
         context = context.strip() if isinstance(context, str) else ""
-        fields = record.fields
-        key = [tables.plain(fields[name]) if name in fields else None for name in grouping]
+        values = [tables.plain(fields[name]) if name in fields else None for name in grouping]
         row_pairs = list(layout.sentences(record, problems))
         for number, row in enumerate(row_pairs, 1):
             contrast = str(number) if len(row_pairs) > 1 else ""
-            groups = known.get((contrast, *key))
+            key = (contrast, *values)
+            groups = known.get(key)
             if groups is None:
                 row_groups = layout.complete(common | _row_groups(layout, record)) | labels.groups_of(record)
                 row_groups |= {"contrast": contrast} if contrast else {}
-                groups = known[contrast, *key] = pool.of(row_groups)
-            pairs.append(
-                Pair(
-                    f"{item}/{contrast}" if contrast else item,
-                    row.good,
-                    row.bad,
-                    groups,
-                    row.target,
-                    row.sentence,
-                    human=row.human if human is None else human,
-                    context=context,
-                )
-            )
+                groups = known[key] = pool.of(row_groups)
+            name = f"{item}/{contrast}" if contrast else item
+            judged = row.human if human is None else human
+            pairs.append(Pair(name, row.good, row.bad, groups, row.target, row.sentence, None, judged, context))
             early_differences += row.differs_early
-            third_forms += [f"{record.place}, {row.third_form!r}"] if row.third_form else []
+            if row.third_form:
+                third_forms.append(f"{record.place}, {row.third_form!r}")
     if third_forms:
         many = f"{len(third_forms)} rows have" if len(third_forms) > 1 else "1 row has"
         problems.warn(
@@ -129,13 +123,15 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
 def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.strip) -> RowReader:
     """Reads good and bad sentences from columns; in a row with several pairs, those after the first may be empty."""
 
-    def read(record: tables.Record, problems: ProblemList) -> Iterator[RowPair]:
+    def read(record: tables.Record, problems: ProblemList) -> list[RowPair]:
+        pairs = []
         for number, both in enumerate(columns):
             if number and not any(tables.plain(record.fields.get(column)) for column in both):
                 continue
             good, bad = tables.text_of(record, both[0], problems), tables.text_of(record, both[1], problems)
             if good is not None and bad is not None:
-                yield RowPair(clean(good), clean(bad))
+                pairs.append(RowPair(clean(good), clean(bad)))
+        return pairs
 
     return read
 
