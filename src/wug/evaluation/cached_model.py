@@ -200,11 +200,12 @@ class CachedModel:
         sort_key = requests.texts.__getitem__ if plain else lambda at: self._codec.sort_key(requests[at])
         # In the order of a file, texts are often sorted in part; sorting them then takes a tenth of the time.
         missing = np.array(sorted((np.sort(missing) if plain else missing).tolist(), key=sort_key), np.intp)
+        by_position = np.frombuffer(keys, f"V{KEY_BYTES}")
         size = self.handle.chunk if len(missing) else 1
         for first in range(0, len(missing), size):
             selected = missing[first : first + size].tolist()
             chunk = requests.take(selected) if plain else [requests[position] for position in selected]
-            names = [keys[KEY_BYTES * position : KEY_BYTES * (position + 1)] for position in selected]
+            names = by_position[selected].tolist()
             for positions, outputs in self.handle.stream(chunk):
                 values = self._codec.encode(outputs)
                 rows = [(names[position], value) for position, value in zip(positions, values, strict=True)]

@@ -6,7 +6,6 @@ import json
 import math
 import shutil
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -88,8 +87,7 @@ class OutcomeCollector:
         self._known: dict[int, int] = {}
         """Their numbers, by the identity of a mapping that many outcomes share."""
         self._group_numbers: list[int] = []
-        self._details: defaultdict[str, list[Any]] = defaultdict(list)
-        """By field; a column ends with its last value."""
+        self._details: list[dict[str, Any]] = []
 
     def add(self, outcome: Outcome) -> None:
         """Collect one outcome; its groups and details may change afterwards."""
@@ -97,11 +95,7 @@ class OutcomeCollector:
         if number is None or self._groups[number] != outcome.groups:
             number = self._known[id(outcome.groups)] = len(self._groups)
             self._groups.append(dict(outcome.groups))
-        for name, value in outcome.detail.items():
-            column = self._details[name]
-            if len(column) < len(self._items):
-                column.extend([None] * (len(self._items) - len(column)))
-            column.append(value)
+        self._details.append(dict(outcome.detail))
         self._items.append(outcome.item)
         self._metrics.append(outcome.metric)
         self._values.append(outcome.value)
@@ -162,8 +156,8 @@ class OutcomeCollector:
         for field in dict.fromkeys(chain.from_iterable(self._groups)):
             chunk = chunk_of([groups.get(field) for groups in self._groups])
             chunks["group", field] = chunk._replace(array=chunk.array[of_groups])
-        for field, values in self._details.items():
-            chunks["detail", field] = chunk_of([*values, *[None] * (self.rows - first - len(values))])
+        for field in dict.fromkeys(chain.from_iterable(self._details)):
+            chunks["detail", field] = chunk_of([detail.get(field) for detail in self._details])
         chunks = {key: chunk for key, chunk in chunks.items() if chunk.type is not None}
         for number, (key, chunk) in enumerate(chunks.items()):
             arrays[f"{key[0]}{number}"] = chunk.array

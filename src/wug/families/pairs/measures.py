@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wug.arrays import Ints
 from wug.families.links import LINKS, PER_TOKEN, LinkedText
 from wug.families.pairs.settings import PairsSettings, UnigramScore
 from wug.requests import Scored, Span
@@ -24,11 +25,11 @@ class Measures:
     scores: Sequence[Sequence[float]]
     """By linking function."""
     tokens: Sequence[int]
-    missing: Sequence[int]
+    missing: Ints
     """Tokens without a log-probability."""
-    unknown: Sequence[int]
-    not_listed: Sequence[int]
-    """Words or tokens that are missing from the unigram model."""
+    unknown: Ints
+    not_listed: int = 0
+    """Words or tokens in all texts that are missing from the unigram model."""
 
 
 def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSettings) -> Measures:
@@ -42,12 +43,12 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
     single = np.flatnonzero(tokens == 1)
     lengths = np.fromiter((len(scores.texts[at]) for at in single.tolist()), np.int64, len(single))
     tokens[single[scores.starts[first[single]] >= lengths]] = 0  # an EOS token only
-    unknown = [0] * len(tokens)
+    unknown = np.zeros(len(tokens), np.int64)
     for at, names in scores.token_names.items():
         start = scores.offsets[at]
         unknown[at] = sum(name in UNKNOWN for name in names[first[at] - start : last[at] - start])
     logprobs, missing = scores.sums(first, last), scores.missing(first, last)
-    measures = Measures(logprobs, [logprobs], tokens.tolist(), missing.tolist(), unknown, [0] * len(unknown))
+    measures = Measures(logprobs, [logprobs], tokens.tolist(), missing, unknown)
     if settings.links == ("sum",):
         return measures
     sentence = (int(settings.leading_space), None)  # the space before it is not a part of it
@@ -55,12 +56,12 @@ def measure(scores: Scores, spans: Sequence[Span | None], settings: PairsSetting
     by_token = settings.unigrams is not None and settings.unigrams.unit == "token"
     for at in scores.token_names if by_token or PER_TOKEN.intersection(settings.links) else ():
         scores[at].require_tokens()
-    texts, not_listed = list[LinkedText](), list[int]()
+    texts, not_listed = list[LinkedText](), 0
     for at, (part, scored) in enumerate(zip(parts, (tokens - missing).tolist(), strict=True)):
         units = _token_texts(scores, at, int(first[at]), int(last[at])) if by_token else ()
         unigram = UnigramScore(0.0, 0, 0) if settings.unigrams is None else settings.unigrams.logprob(part, units)
         texts.append(LinkedText(part, logprobs[at], scored, unigram.logprob, unigram.words))
-        not_listed.append(unigram.unknown)
+        not_listed += unigram.unknown
     by_link = [[LINKS[name](text, settings.parameters) for text in texts] for name in settings.links]
     return replace(measures, scores=by_link, not_listed=not_listed)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wug import registry
-from wug.arrays import Mask
+from wug.arrays import Ints, Mask
 from wug.families.links import COUNTED, LABELS, margin_metrics
 from wug.families.pairs import outcomes
 from wug.families.pairs.lint import notices_of_copies
@@ -126,10 +126,11 @@ class PairsSuite(ItemSuite[Pair]):
     def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """One outcome per pair, then estimates and warnings."""
         counts, languages, correlations = _Counts(), outcomes.LanguageAccuracies(), outcomes.HumanCorrelations()
+        in_summaries = bool(outcomes.languages_of(self.items)) or any(pair.human is not None for pair in self.items)
         step = max(1, model.chunk // 2)
         for first in range(0, len(self.items), step):
             for outcome in self._outcomes(range(first, min(first + step, len(self.items))), model, counts):
-                if outcome.metric == outcomes.ACCURACY:
+                if in_summaries and outcome.metric == outcomes.ACCURACY:
                     languages.add(outcome)
                     correlations.add(outcome)
                 yield outcome
@@ -272,7 +273,7 @@ class _Counts:
             "unknown": unknown.sum(),
             "with unknown": unknown.any(axis=1).sum(),
             "several": (_by_pair(measures.tokens) > 1).any(axis=1).sum(),
-            "not listed": sum(measures.not_listed),
+            "not listed": measures.not_listed,
         }
         self.events.update({name: int(times) for name, times in events.items()})
 
@@ -315,7 +316,7 @@ def _without_target(pair: Pair, counts: _Counts) -> Outcome:
     return _unjudged(pair, "the two sentences differ in more than one place", counts)
 
 
-def _by_pair(column: Sequence[float]) -> np.ndarray[Any, Any]:
+def _by_pair(column: Sequence[float] | Ints) -> np.ndarray[Any, Any]:
     """A column of measures with a row for each pair."""
     return np.reshape(column, (-1, 2))
 

@@ -106,9 +106,9 @@ def parse(name: str, layout: RowLayout, path: Path, labels: PairLabels) -> Parse
                 row_groups = layout.complete(common | _row_groups(layout, record)) | labels.groups_of(record)
                 row_groups |= {"contrast": contrast} if contrast else {}
                 groups = known[key] = pool.of(row_groups)
-            name = f"{item}/{contrast}" if contrast else item
+            pair_name = f"{item}/{contrast}" if contrast else item
             judged = row.human if human is None else human
-            pairs.append(Pair(name, row.good, row.bad, groups, row.target, row.sentence, None, judged, context))
+            pairs.append(Pair(pair_name, row.good, row.bad, groups, row.target, row.sentence, None, judged, context))
             early_differences += row.differs_early
             if row.third_form:
                 third_forms.append(f"{record.place}, {row.third_form!r}")
