@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from wug.evaluation.suites import open_suites
-from wug.families.sampling import sampled
+from wug.families.suite import sampled
 
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=12)
 ROWS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("uvwxyz")), min_size=1, max_size=80)

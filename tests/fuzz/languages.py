@@ -345,7 +345,7 @@ def _value(draw: random.Random) -> str:
 def _take_option(text: str, _: Any) -> None:
     from wug import registry
     from wug.errors import WugError
-    from wug.families.pairs.settings import PairsSettings
+    from wug.families.pairs.scoring import PairsSettings
     from wug.families.syntaxgym.files import choices
     from wug.options import names, read
 
@@ -365,7 +365,7 @@ def _take_option(text: str, _: Any) -> None:
         )
     else:
         cogs = partial(read, registry.find("families", "cogs").OPTIONS, what="cogs")
-        for family, take in (("pairs", PairsSettings.of), ("syntaxgym", choices), ("cogs", cogs)):
+        for family, take in (("pairs", PairsSettings.each), ("syntaxgym", choices), ("cogs", cogs)):
             if key in names(registry.find("families", family).OPTIONS):
                 with suppress(WugError):
                     take(options)

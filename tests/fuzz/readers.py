@@ -314,15 +314,16 @@ def _pt(folder: Path) -> None:
 
 
 def _unigrams(folder: Path) -> None:
-    from wug.families.pairs.settings import read_unigrams
+    from wug.families.pairs.scoring import read_unigrams
 
     read_unigrams(folder / "u.txt")
 
 
 def _lexicon(folder: Path) -> None:
     from wug.families.pairs import templates
+    from wug.families.pairs.templates.grammar import load
 
-    for category in templates.categories(folder / "l.toml"):
+    for category in load(folder / "l.toml").categories:
         templates.generate(category, n=2, lexicon=folder / "l.toml")
 
 

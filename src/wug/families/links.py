@@ -6,12 +6,13 @@ for MORCELA. All logarithms are natural.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from wug.errors import InputError
+from wug.formatting import plural
 from wug.options import Option, written
-from wug.outcomes import Derivation, Metric, effect_metrics
+from wug.outcomes import Derivation, Metric, Notice, effect_metrics
 from wug.requests import LN2
 
 PARAMETERS = (
@@ -153,3 +154,20 @@ def margin_metrics(metric: str, link: str, plus: str, minus: str, what: str) -> 
     derived = Derivation(metric, plus, minus, in_bits(link) if minus else 1.0)
     unit = "" if link in UNITLESS else ", in bits"
     return effect_metrics(name, derived, f"{LABELS[link]} of {what}{unit}", "score" if link in UNITLESS else "bits")
+
+
+def notices_of_ties(ties: int, judged: int, noun: str, rule: str) -> Iterator[Notice]:
+    """A warning if there are ties, which count by a rule of `TIES`; if all items tie, nothing is measurable."""
+    tied = f"{plural(ties, noun)} tied, {COUNTED[rule]}"
+    if 0 < ties == judged:
+        yield Notice(f"all {tied}: the accuracy is not measurable", measurable=False)
+    elif ties:
+        yield Notice(tied)
+
+
+def notices_of_changes(changed: Mapping[str, int], links: Sequence[str], judged: int, noun: str) -> Iterator[Notice]:
+    """How many judgements each further link changes, if there are several links."""
+    first, *others = links
+    if others:
+        listed = ", ".join(f"{changed[link]} by {link}" for link in others)
+        yield Notice(f"judged differently than by {first}, of {plural(judged, noun)}: {listed}")

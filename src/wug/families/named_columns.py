@@ -82,18 +82,14 @@ class NamedColumns:
             return math.nan
         return number
 
-    def items(self, records: Iterable[Record] | None = None) -> Iterator[tuple[str, Record]]:
+    def items(self) -> Iterator[tuple[str, Record]]:
         """Rows with the names of their items: those of the columns, joined by `/`, or the number of the row."""
-        for number, record in enumerate(self.records if records is None else records, 1):
+        for number, record in enumerate(self.records, 1):
             name = "/".join(plain(record.fields.get(column)) for column in self.item)
             yield name or str(number), record
 
     def groups_by_row(self, *other: str) -> list[Mapping[str, str]]:
-        """The groups of each row: known columns with several values, and those that the user names.
-
-        Args:
-            other: Columns that are not groups.
-        """
+        """The groups of each row: known columns with several values, and those that the user names; not the others."""
         by_row = [self._groups(record, other) for record in self.records]
         values: dict[str, set[str]] = {}
         for groups in by_row:

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from wug.arrays import Floats
 from wug.families.commands import ScoredTable
 from wug.families.correlations import pearson
-from wug.families.people_formats import BLIMP_ITEMS, PeopleData
-from wug.families.people_tables import read_people
+from wug.families.people_tables import BLIMP_ITEMS, PeopleData, read_people
 from wug.files import checksum, checksum_of, read_bytes
 from wug.formatting import plural
 from wug.identity import OVERALL
@@ -54,12 +53,7 @@ CEILINGS = (
 
 
 def score_people(path: Path, options: Mapping[str, str]) -> tuple[ScoredTable, str, list[SuiteOutput]]:
-    """The agreement of people in a file: a suite, the id of the group of people, and estimates.
-
-    Args:
-        path: A CSV, TSV, JSONL or XLSX file of responses, ratings or counts.
-        options: Values of `PEOPLE_OPTIONS`, such as `{"item": "sentence", "rater": "who", "correct": "right"}`.
-    """
+    """The agreement of people in a file, read with `PEOPLE_OPTIONS`: a suite, the id of the people, and estimates."""
     data = read_people(path, options)
     metrics: tuple[Metric, ...]
     if data.counts:

@@ -16,7 +16,8 @@ from scipy.stats import pearsonr
 
 from command_line import refused, wug
 from run_factory import keep, result
-from wug.families.babylm.ages import (
+from wug.families.babylm.submission import CHECKPOINTS
+from wug.families.babylm.suite import (
     age_correlation,
     child_age,
     child_ages,
@@ -25,7 +26,6 @@ from wug.families.babylm.ages import (
     word_ages,
     words_seen,
 )
-from wug.families.babylm.submission import CHECKPOINTS
 from wug.outcomes import Outcome
 
 Floats = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ from command_line import refused, wug
 from tiny_masked import save_masked
 from wug.errors import ModelError
 from wug.families.babylm import read
-from wug.families.babylm.reading import reading_scores
+from wug.families.babylm.suite import reading_scores
 from wug.families.babylm.tasks import BabylmItem, read_task
 from wug.models import causal, masked
 from wug.models.spec import ModelSpec

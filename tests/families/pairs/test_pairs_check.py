@@ -126,8 +126,8 @@ def test_rows_of_true_and_false_that_do_not_pair_are_errors(tmp_path: Path) -> N
     text = "False\tcats sleeps\nTrue\tcats sleep\nTrue\tcats nap\nFalse\tcats naps\nmaybe\tcats\n"
     path = tmp_path / "rows.txt"
     path.write_text(text, encoding="utf-8")
-    from wug.families.pairs.formats.labels import PairLabels
     from wug.families.pairs.formats.lines import parse_marks
+    from wug.families.pairs.formats.tables import PairLabels
 
     assert [str(problem) for problem in parse_marks(path, PairLabels()).problems] == [
         "line 1: a False row with no True row above it",

@@ -15,7 +15,7 @@ from wug.evaluation.evaluate import build_result
 from wug.families.correlations import correlation, ranks
 from wug.families.pairs.outcomes import HumanCorrelations
 from wug.families.pairs.pair import Pair
-from wug.families.pairs.settings import PairsSettings
+from wug.families.pairs.scoring import PairsSettings
 from wug.families.pairs.suite import PairsSuite
 from wug.outcomes import Estimate, Notice, Outcome, Result
 from wug.results.queries import table_of

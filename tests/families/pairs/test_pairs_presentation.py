@@ -19,8 +19,8 @@ from command_line import refused
 from command_line import wug as run_wug
 from wug.evaluation.evaluate import build_result
 from wug.families import pairs as family
-from wug.families.pairs.prompts import published, read_prompt
-from wug.families.pairs.replies import parse_answer
+from wug.families.pairs.presentation import published, read_prompt
+from wug.families.pairs.questions import parse_answer
 from wug.families.pairs.suite import PairsSuite
 from wug.outcomes import Result
 from wug.requests import Chat, ChatWrapper, Request, Scored

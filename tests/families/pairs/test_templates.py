@@ -12,6 +12,7 @@ from wug.evaluation.checking import check_file
 from wug.families import pairs
 from wug.families.pairs import templates
 from wug.families.pairs.templates import Example
+from wug.families.pairs.templates.grammar import load
 
 CATEGORIES = ("coord", "tense", "agreement", "reflexives", "npi")
 MARVIN_LINZEN = {
@@ -39,7 +40,7 @@ MARVIN_LINZEN = {
     },
 }
 """How many right sentences Marvin & Linzen (2018) have in each category."""
-FUNCTION_WORDS = templates.load().function_words
+FUNCTION_WORDS = load().function_words
 
 
 def sentences(examples: list[Example]) -> Counter[str]:
@@ -60,7 +61,11 @@ def test_conditions_are_as_large_as_each_other() -> None:
 
 
 def test_every_pattern_of_the_specification_is_there() -> None:
-    names = {category: {pattern.name for pattern in templates.patterns(category)} for category in CATEGORIES}
+    grammar = load()
+    names = {
+        category: {name for name, pattern in grammar.patterns.items() if pattern.category == category}
+        for category in CATEGORIES
+    }
     assert names["coord"] == {
         "simple_sing",
         "simple_plur",
@@ -79,7 +84,7 @@ def test_every_pattern_of_the_specification_is_there() -> None:
     }
     for category, counts in MARVIN_LINZEN.items():
         assert names[category] == set(counts)
-    assert templates.categories() == list(CATEGORIES)
+    assert grammar.categories == list(CATEGORIES)
 
 
 @pytest.mark.parametrize("category", CATEGORIES)

@@ -7,11 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.babylm.ages import AgesSuite, read_children
-from wug.families.babylm.reading import WITH_SPACE, ReadingTimesSuite
 from wug.families.babylm.submission import export_run, to_sample
-from wug.families.babylm.suite import BabylmSuite
-from wug.families.babylm.tasks import TASKS, VERSIONS, adopt, counts_of, read_task, rebuild, size_warnings, task_of
+from wug.families.babylm.suite import (
+    WITH_SPACE,
+    AgesSuite,
+    BabylmSuite,
+    ReadingTimesSuite,
+    read_children,
+)
+from wug.families.babylm.tasks import TASKS, VERSIONS, adopt, read_task, rebuild, size_warnings, task_of
 from wug.interfaces import Suite
 from wug.options import Option
 from wug.options import read as read_options
@@ -74,8 +78,8 @@ def _suites(folder: Path) -> Iterator[BabylmSuite]:
     name = task_of(folder)
     if name is None:
         return
-    items = tuple(read_task(name, folder))
-    notices = size_warnings(name, folder.name, counts_of(items))
+    items = read_task(name, folder)
+    notices = size_warnings(name, folder.name, (item.uid for item in items))
     if name == "aoa":
         yield replace(AgesSuite.of(name, folder.name, items, notices), proportions=read_children(folder))
     elif name == "reading":
@@ -108,5 +112,5 @@ def _from_blimp(path: Path, fast: bool) -> BabylmSuite:
     if pairs is None:
         raise InputError("blimp_filtered is made of BLiMP, which is not here: wug data get blimp")
     items = rebuild(pairs.parent, path)
-    notices = (*size_warnings("blimp", "blimp_filtered", counts_of(items)), *_left_out({"blimp"}, fast))
-    return BabylmSuite.of("blimp", "blimp_filtered", tuple(items), notices)
+    wrong = size_warnings("blimp", "blimp_filtered", (item.uid for item in items))
+    return BabylmSuite.of("blimp", "blimp_filtered", items, (*wrong, *_left_out({"blimp"}, fast)))

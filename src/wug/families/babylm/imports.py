@@ -5,19 +5,27 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from wug.errors import InputError
 from wug.exchange.imported import ImportedRun, ImportedSuite, adopted_data, fetched_data
 from wug.exchange.json_files import Json, mapping, read_strict_object, require_number
-from wug.families.babylm.ages import AGE, CORRELATION, age_correlation, child_ages, read_children, word_ages
-from wug.families.babylm.reading import ReadingTimesSuite, reading_rows
 from wug.families.babylm.submission import CHECKPOINTS, FAST, FILES
-from wug.families.babylm.suite import ACCURACY, PREFERENCE, BabylmSuite, macro_mean, rank_correlation
-from wug.families.babylm.tasks import TASKS, VERSIONS, BabylmItem, names, read_task, rebuild
+from wug.families.babylm.suite import (
+    AGE,
+    CORRELATION,
+    BabylmSuite,
+    Choice,
+    ReadingTimesSuite,
+    age_correlation,
+    child_ages,
+    read_children,
+    word_ages,
+)
+from wug.families.babylm.tasks import TASKS, VERSIONS, BabylmItem, read_task, rebuild
 from wug.identity import OVERALL
 from wug.outcomes import Estimate, Metric, Outcome, SuiteOutput
 
@@ -32,11 +40,8 @@ NEEDED = (
 )
 
 
-class _Gold(NamedTuple):
-    """The data of a task."""
-
-    folder: Path
-    items: Sequence[BabylmItem]
+_Gold: TypeAlias = tuple[Path, list[BabylmItem]]
+"""The folder and the items of a task."""
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -60,7 +65,7 @@ def read(files: Sequence[Path]) -> Iterator[ImportedRun]:
                 if gold is None:
                     omissions.append(key)
                 elif key == "aoa":
-                    suites.append(_ages(gold, part, path))
+                    suites.append(_ages(gold[0], part, path))
                 elif key == "reading":
                     suites.append(_reading(gold, mapping(part.get("reading"), key, path), path))
                 else:
@@ -104,49 +109,46 @@ def _gold(task: str, path: Path) -> _Gold | None:
     versions = [archive / version / folder for version in VERSIONS] if archive is not None else []
     for data in versions:
         if data.is_dir():
-            return _Gold(data, read_task(task, data))
+            return data, read_task(task, data)
     vocabulary, pairs = fetched_data("babylm"), fetched_data("blimp")
     if folder == "blimp_filtered" and vocabulary is not None and pairs is not None:
-        return _Gold(Path(folder), rebuild(pairs, vocabulary))
+        return Path(folder), rebuild(pairs, vocabulary)
     return None
 
 
-def _imported(babylm_suite: BabylmSuite) -> ImportedSuite:
-    """The suite of a task, without outcomes."""
-    about = {"task": babylm_suite.name, "data": f"{babylm_suite.folder}@{babylm_suite.checksum}"}
-    metrics = {metric.name: metric for metric in babylm_suite.metrics}
-    return ImportedSuite(babylm_suite.name, "babylm", about, metrics, meta=dict(babylm_suite.meta))
-
-
-def _add(suite: ImportedSuite, row: SuiteOutput) -> None:
-    """Add an outcome, an estimate, or the reason why there is none."""
-    if isinstance(row, Outcome):
-        suite.add(row)
-    elif isinstance(row, Estimate):
-        suite.estimates.append(row)
-    else:
-        suite.warnings.append(row.text)
+def _imported(suite: BabylmSuite, rows: Iterable[SuiteOutput]) -> ImportedSuite:
+    """The suite of a task with its outcomes, estimates, or the reason why there are none."""
+    about = {"task": suite.name, "data": f"{suite.folder}@{suite.checksum}"}
+    metrics = {metric.name: metric for metric in suite.metrics}
+    imported = ImportedSuite(suite.name, "babylm", about, metrics, meta=dict(suite.meta))
+    for row in rows:
+        if isinstance(row, Outcome):
+            imported.add(row)
+        elif isinstance(row, Estimate):
+            imported.estimates.append(row)
+        else:
+            imported.warnings.append(row.text)
+    return imported
 
 
 def _reading(gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
     """Surprisals of words, with the scores that they give."""
-    suite = _imported(ReadingTimesSuite.of("reading", gold.folder.name, tuple(gold.items)))
+    folder, items = gold
+    suite = ReadingTimesSuite.of("reading", folder.name, items)
     rows = _predictions("reading", predictions, path)
-    if rows.keys() != {*range(len(gold.items))}:
-        message = f"{len(rows)} predictions of reading, and the data has {len(gold.items)} items"
+    if rows.keys() != {*range(len(items))}:
+        message = f"{len(rows)} predictions of reading, and the data has {len(items)} items"
         raise InputError(message, file=path, place="reading")
     surprisals: list[tuple[float, float]] = []
-    for number, item in enumerate(gold.items):
+    for number, item in enumerate(items):
         row, place = rows[number], f"reading, {number}"
         value = require_number(row.get("pred"), "pred", path, place)
         previous = require_number(row.get("prev_pred"), "prev_pred", path, place) if len(item.texts) > 1 else math.nan
         surprisals.append((value, previous))
-    for reading_row in reading_rows(gold.items, surprisals):
-        _add(suite, reading_row)
-    return suite
+    return _imported(suite, suite.scored(surprisals))
 
 
-def _ages(gold: _Gold, content: Json, path: Path) -> ImportedSuite:
+def _ages(folder: Path, content: Json, path: Path) -> ImportedSuite:
     """Ages of acquisition from surprisals at all checkpoints, with their correlation with those of children."""
     suite = ImportedSuite("aoa", "babylm", {"task": "aoa"})
     points: dict[str, list[tuple[str, float]]] = {}
@@ -159,7 +161,7 @@ def _ages(gold: _Gold, content: Json, path: Path) -> ImportedSuite:
         if not (isinstance(value, float) and math.isnan(value)):  # NaN: a word that the pipeline could not score
             value = require_number(value, "surprisal", path, f"aoa, result {number}")
         points.setdefault(str(result.get("target_word")), []).append((str(result.get("step")), value))
-    ages = word_ages(points, child_ages(read_children(gold.folder)))
+    ages = word_ages(points, child_ages(read_children(folder)))
     suite.metrics[AGE] = Metric(AGE, "score", "neither", meaning="log10 of the training words until a word is acquired")
     suite.metrics[CORRELATION] = Metric(CORRELATION, "score", meaning="correlation of the model's ages with children's")
     for word, (age, child) in ages.items():
@@ -169,14 +171,12 @@ def _ages(gold: _Gold, content: Json, path: Path) -> ImportedSuite:
 
 
 def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSuite:
-    babylm_suite = BabylmSuite.of(task, gold.folder.name, tuple(gold.items))
-    suite = _imported(babylm_suite)
+    folder, items = gold
+    suite = BabylmSuite.of(task, folder.name, items)
     by_paradigm = {uid: _predictions(uid, mapping(content, uid, path), path) for uid, content in predictions.items()}
     sizes = Counter[str]()
-    verdicts: dict[str, dict[str, list[bool]]] = {}
-    preferences: list[float] = []
-    unknown, rated = 0, babylm_suite.rated
-    for item, name in zip(gold.items, names(gold.items), strict=True):
+    choices: list[Choice] = []
+    for item in items:
         place = sizes[item.uid]
         sizes[item.uid] += 1
         row = by_paradigm.get(item.uid, {}).get(place)
@@ -184,24 +184,18 @@ def _suite(task: str, gold: _Gold, predictions: Json, path: Path) -> ImportedSui
             raise InputError(f"no prediction {item.uid}_{place}: the data has one more item", file=path, place=task)
         text = str(row.get("pred")).strip()
         texts = [option.strip() for option in item.predictions]
-        chosen = texts.index(text) + 1 if text in texts else 0
-        unknown += not chosen
-        detail = {"options": list(item.predictions), "right": 1, "chosen": chosen}
-        groups = {"paradigm": item.uid, **item.groups}
-        if rated:
-            preferences.append(require_number(row.get("prob"), "prob", path, f"{task}, {item.uid}_{place}"))
-            suite.add(Outcome(name, PREFERENCE, preferences[-1], groups, {**detail, "human": item.ratio}))
-        else:
-            verdicts.setdefault(item.groups.get("subset", ""), {}).setdefault(item.uid, []).append(chosen == 1)
-            suite.add(Outcome(name, ACCURACY, chosen == 1, groups, detail))
+        rated = item.ratio is not None
+        preference = require_number(row.get("prob"), "prob", path, f"{task}, {item.uid}_{place}") if rated else None
+        choices.append((texts.index(text) + 1 if text in texts else 0, (), preference))
     for uid, content in by_paradigm.items():
         if len(content) != sizes[uid]:
             message = f"{len(content)} predictions of {uid}, and the data has {sizes[uid]} items"
             raise InputError(message, file=path, place=task)
-    _add(suite, macro_mean(verdicts) if verdicts else rank_correlation(gold.items, preferences))
-    if unknown:
-        suite.warnings.append(f"{unknown} predictions are none of the texts of their item, and count as wrong")
-    return suite
+    imported = _imported(suite, suite.judged(choices))
+    if unknown := sum(not chosen for chosen, _, _ in choices):
+        message = f"{unknown} predictions are none of the texts of their item, and count as wrong"
+        imported.warnings.append(message)
+    return imported
 
 
 def _predictions(uid: str, content: Json, path: Path) -> Mapping[int, Mapping[str, Any]]:

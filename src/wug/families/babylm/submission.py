@@ -12,9 +12,16 @@ from typing import Any, NamedTuple
 from wug import registry
 from wug.errors import InputError
 from wug.exchange.json_files import mapping, read_strict_object
-from wug.families.babylm.ages import age_correlation, word_ages, words_seen
-from wug.families.babylm.reading import EYE_TRACKING, SELF_PACED
-from wug.families.babylm.suite import ACCURACY, MACRO, SPEARMAN
+from wug.families.babylm.suite import (
+    ACCURACY,
+    EYE_TRACKING,
+    MACRO,
+    SELF_PACED,
+    SPEARMAN,
+    age_correlation,
+    word_ages,
+    words_seen,
+)
 from wug.families.babylm.tasks import TASKS, size_warnings
 from wug.files import write_text
 from wug.formatting import plural
@@ -220,9 +227,8 @@ def _require_all(results: Sequence[Result]) -> None:
         what = f"without {', '.join(missing)}" if missing else "with a task twice"
         raise InputError(f"--collate needs one result of every task, and the runs are {what}")
     for name, result in by_task.items():
-        counts = Counter(outcome.groups["paradigm"] for outcome in result.outcomes)
-        official = next(iter(TASKS[name].folders))
-        if wrong := size_warnings(name, official, counts):
+        uids = (outcome.groups["paradigm"] for outcome in result.outcomes)
+        if wrong := size_warnings(name, next(iter(TASKS[name].folders)), uids):
             raise InputError(wrong[0])
 
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -191,23 +191,19 @@ def sizes() -> Mapping[str, Mapping[str, int] | int]:
     return tomllib.loads(read_text(ASSETS / "babylm" / "sizes.toml"))
 
 
-def size_warnings(name: str, folder: str, counts: Mapping[str, int]) -> tuple[str, ...]:
+def size_warnings(name: str, folder: str, uids: Iterable[str]) -> tuple[str, ...]:
     """A warning if a folder with an official name has another number of items, in all or of a UID."""
-    expected, total = TASKS[name].folders.get(folder), sum(counts.values())
+    counts = Counter(uids)
+    expected, total = TASKS[name].folders.get(folder), counts.total()
     if expected is None:
         return ()
     each = sizes().get(folder, {})
     wanted = dict.fromkeys(counts, each) if isinstance(each, int) else each
-    wrong = [f"{uid}: {counts.get(uid, 0):,} and not {n:,}" for uid, n in wanted.items() if counts.get(uid, 0) != n]
+    wrong = [f"{uid}: {counts[uid]:,} and not {n:,}" for uid, n in wanted.items() if counts[uid] != n]
     if expected == total and not wrong:
         return ()
     listed = f" ({', '.join(wrong[:3])}{', …' * (len(wrong) > 3)})" if wrong else ""
     return (f"{folder} has {total:,} items and not {expected:,}{listed}: the leaderboard rejects such a submission",)
-
-
-def counts_of(items: Sequence[BabylmItem]) -> Counter[str]:
-    """The number of items by UID."""
-    return Counter(item.uid for item in items)
 
 
 def names(items: Sequence[BabylmItem]) -> list[str]:
@@ -265,26 +261,17 @@ def adopt(source: Path, target: Path) -> list[str]:
     """
     if not source.is_dir():
         raise InputError("no such folder", file=source)
-    folders = list(_folders(source))
-    lines = []
-    for name, version, folder in folders:
-        items = read_task(name, folder)
-        if wrong := size_warnings(name, folder.name, counts_of(items)):
-            raise InputError(wrong[0], file=folder)
-        lines.append(f"{version}/{folder.name}: {len(items):,} items")
-    for _, version, folder in folders:
-        copy = target / version / folder.name
-        with writing(copy):
-            shutil.rmtree(copy, ignore_errors=True)
-            shutil.copytree(folder, copy)
-    return lines
-
-
-def _folders(source: Path) -> Iterator[tuple[str, str, Path]]:
-    """Task, version and path of each folder of a task."""
+    copied: dict[str, tuple[Path, int]] = {}
     for version in VERSIONS:
         inside = source if source.name == version else source / version
-        for name, task in TASKS.items():
-            for folder in task.folders:
-                if (inside / folder).is_dir():
-                    yield name, version, inside / folder
+        for name, folder in ((name, inside / folder) for name, task in TASKS.items() for folder in task.folders):
+            if folder.is_dir():
+                items = read_task(name, folder)
+                if wrong := size_warnings(name, folder.name, (item.uid for item in items)):
+                    raise InputError(wrong[0], file=folder)
+                copied[f"{version}/{folder.name}"] = folder, len(items)
+    for place, (folder, _) in copied.items():
+        with writing(target / place):
+            shutil.rmtree(target / place, ignore_errors=True)
+            shutil.copytree(folder, target / place)
+    return [f"{place}: {count:,} items" for place, (_, count) in copied.items()]

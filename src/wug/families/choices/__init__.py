@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 from wug.errors import InputError
@@ -13,7 +14,7 @@ from wug.families.choices.items import ChoiceItem, ChoicesSettings, lint, lint_r
 from wug.families.choices.suite import ChoicesSuite
 from wug.families.choices.suite import from_sample as from_sample
 from wug.families.choices.suite import to_sample as to_sample
-from wug.families.choices.task_file import TaskFile, is_task, read_tasks
+from wug.families.choices.task_file import is_task, read_tasks
 from wug.files import checksum, head, shortened
 from wug.interfaces import Suite
 from wug.problems import Problem, ProblemList, capped, refuse_errors
@@ -35,37 +36,44 @@ def recognises(path: Path, head: str) -> bool:
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
-    """The suite of a file, in a list; SuiteError with all errors of the file."""
+    """The suites of a file; SuiteError with all errors. An lm-eval task has its own links unless others are given."""
     settings = ChoicesSettings.of(options)
     if is_task(path, head(path)):
         linked = "link" in options or "normalise" in options
-        suites = [_task_suite(task, settings, linked) for task in read_tasks(path)]
+        suites = [
+            ChoicesSuite(
+                task.name,
+                task.choices,
+                _checksum(task.choices),
+                settings=settings if linked else replace(settings, links=task.links),
+                format="lm-eval",
+                protocol="lm-eval",
+            )
+            for task in read_tasks(path)
+        ]
     else:
-        suites = [_table_suite(path, settings)]
+        format, choices, problems = formats.parse(path, settings)
+        refuse_errors(problems, path)
+        if not choices:
+            raise InputError("the file has no items", file=path)
+        notices = tuple(map(str, lint(choices, settings)))
+        suite = ChoicesSuite(stem(path), tuple(choices), _checksum(choices), notices, settings=settings, format=format)
+        suites = [suite]
     return [suite.without(options.get("exclude"), path, lambda item: (item.item, item.groups)) for suite in suites]
-
-
-def _table_suite(path: Path, settings: ChoicesSettings) -> ChoicesSuite:
-    parsed = formats.parse(path, settings)
-    refuse_errors(parsed.problems, path)
-    if not parsed.choices:
-        raise InputError("the file has no items", file=path)
-    notices = tuple(map(str, lint(parsed.choices, settings)))
-    digest = _checksum(parsed.choices)
-    return ChoicesSuite(stem(path), tuple(parsed.choices), digest, notices, settings=settings, format=parsed.format)
 
 
 def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """All errors and warnings about a file."""
     settings = ChoicesSettings.of(options)
+    problems = ProblemList()
     if is_task(path, head(path)):
         choices = [choice for task in read_tasks(path) for choice in task.choices]
-        return capped(ProblemList.of(lint(choices, settings), lint_repeated(choices)))
-    parsed = formats.parse(path, settings)
-    problems = ProblemList.of(parsed.problems, lint(parsed.choices, settings), lint_repeated(parsed.choices))
-    if not parsed.choices and not problems:
-        problems.error("", "the file has no items")
-    return capped(problems)
+    else:
+        _, choices, problems = formats.parse(path, settings)
+    found = ProblemList.of(problems, lint(choices, settings), lint_repeated(choices))
+    if not choices and not found:
+        found.error("", "the file has no items")
+    return capped(found)
 
 
 def read_back(suite: ChoicesSuite) -> list[str]:
@@ -76,19 +84,11 @@ def read_back(suite: ChoicesSuite) -> list[str]:
     return [f"read as {suite.format}; first item: {', '.join([f'{right} (right)', *others])}"]
 
 
-def _task_suite(task: TaskFile, settings: ChoicesSettings, linked: bool) -> ChoicesSuite:
-    """The suite of an lm-eval task, with the metrics of the task unless the user names linking functions."""
-    settings = settings if linked else replace(settings, links=task.links)
-    digest = _checksum(task.choices)
-    return ChoicesSuite(task.name, task.choices, digest, settings=settings, format="lm-eval", protocol="lm-eval")
-
-
 def _checksum(choices: Sequence[ChoiceItem]) -> str:
     """The checksum of the items, whatever the order of their names."""
-    return checksum(*(_line(choice) for choice in sorted(choices, key=lambda choice: choice.item)))
-
-
-def _line(choice: ChoiceItem) -> str:
-    candidates = (part for candidate in choice.candidates for part in (candidate.context, candidate.option))
-    groups = (f"{name}={value}" for name, value in choice.groups.items())
-    return "\t".join((choice.item, str(choice.right), *candidates, *groups))
+    lines = []
+    for choice in sorted(choices, key=attrgetter("item")):
+        candidates = (part for candidate in choice.candidates for part in (candidate.context, candidate.option))
+        groups = (f"{name}={value}" for name, value in choice.groups.items())
+        lines.append("\t".join((choice.item, str(choice.right), *candidates, *groups)))
+    return checksum(*lines)

@@ -31,14 +31,6 @@ _NUMBERED = re.compile(r"option_([1-9]\d{0,3})")
 _LIST = "options"
 
 
-class ParsedChoices(NamedTuple):
-    """The items of a file, and the problems found in it."""
-
-    format: str
-    choices: list[ChoiceItem]
-    problems: ProblemList
-
-
 class ChoicesFormat(NamedTuple):
     """A file format for choices."""
 
@@ -124,8 +116,8 @@ def format_of(head: str) -> str | None:
     return None
 
 
-def parse(path: Path, settings: ChoicesSettings) -> ParsedChoices:
-    """The items of a file."""
+def parse(path: Path, settings: ChoicesSettings) -> tuple[str, list[ChoiceItem], ProblemList]:
+    """The format of a file, its items, and the problems found in it."""
     name = settings.format or _inferred_format(path, settings)
     if settings.item is not None and name != "table":
         raise InputError(f"item is for tables: the format {name} names its items itself", file=path)
@@ -135,11 +127,11 @@ def parse(path: Path, settings: ChoicesSettings) -> ParsedChoices:
     needed = FORMATS[name].columns if name != "table" else _table_columns(settings, table.header)
     problems = ProblemList.of(table.problems, missing_columns(table.header, (*needed, *settings.groups)))
     if any(problem.place == "header" for problem in problems):
-        return ParsedChoices(name, [], problems)
+        return name, [], problems
     choices: list[ChoiceItem] = []
     for number, record in enumerate(table.records, 1):
         choices += FORMATS[name].parse(record, number, settings, problems)
-    return ParsedChoices(name, choices, problems)
+    return name, choices, problems
 
 
 def _inferred_format(path: Path, settings: ChoicesSettings) -> str:

@@ -132,15 +132,6 @@ class Candidate(NamedTuple):
         """Requests the log-probability of the option given the context."""
         return Request(self.text, self.span)
 
-    @property
-    def after_context(self) -> Request:
-        """Requests everything after the context, white space included."""
-        return Request(self.text, (len(self.context), len(self.text)))
-
-    def without_context(self, premise: str) -> Candidate:
-        """The option after another text, with the white space that separates it from its context."""
-        return self._replace(context=premise)
-
 
 class ChoiceItem(NamedTuple):
     """Several candidates, one of which is right."""
@@ -191,9 +182,5 @@ def lint_repeated(choices: Sequence[ChoiceItem]) -> Iterator[Problem]:
 
 
 def _has_wrong_space(choice: ChoiceItem) -> bool:
-    return any(
-        candidate.option[:1].isspace()
-        and _UNSPACED.match(candidate.context[-1:])
-        and _UNSPACED.match(candidate.words[:1])
-        for candidate in choice.candidates
-    )
+    spaced = (each for each in choice.candidates if each.option[:1].isspace())
+    return any(_UNSPACED.match(each.context[-1:]) and _UNSPACED.match(each.words[:1]) for each in spaced)

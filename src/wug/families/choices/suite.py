@@ -9,9 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from wug.families.choices.items import Candidate, ChoiceItem, ChoicesSettings, lint
-from wug.families.links import COUNTED, LABELS, LINKS, MARGIN, LinkedText, in_bits, margin_metrics
-from wug.families.sampling import strata_of
-from wug.families.suite import ItemSuite
+from wug.families.links import (
+    LABELS,
+    LINKS,
+    MARGIN,
+    LinkedText,
+    in_bits,
+    margin_metrics,
+    notices_of_changes,
+    notices_of_ties,
+)
+from wug.families.suite import ItemSuite, strata_of
 from wug.formatting import plural
 from wug.identity import OVERALL, Group
 from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, SuiteOutput
@@ -85,16 +93,16 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
         for choice in choices:
             scored = self._scored(choice)
             if self.settings.tokens == "rest":
-                requests += [candidate.after_context for candidate in scored]
+                requests += [Request(each.text, (len(each.context), len(each.text))) for each in scored]
                 requests += [Request(text, (len(text), len(text))) for text in _contexts(scored)]
             else:
                 requests += [candidate.request for candidate in scored]
         return requests
 
     def _scored(self, choice: ChoiceItem) -> list[Candidate]:
-        """The candidates and, for PMI, each without its context."""
-        alone = [candidate.without_context(self.settings.premise) for candidate in choice.candidates]
-        return [*choice.candidates, *(alone if "pmi" in self.settings.links else [])]
+        """The candidates and, for PMI, each after the premise in place of its context."""
+        alone = choice.candidates if "pmi" in self.settings.links else ()
+        return [*choice.candidates, *(candidate._replace(context=self.settings.premise) for candidate in alone)]
 
     def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """One outcome per item, then chance level and ties, and the warnings."""
@@ -127,11 +135,12 @@ class ChoicesSuite(ItemSuite[ChoiceItem]):
             yield Outcome(choice.item, "accuracy", None, choice.groups, {**detail, "why": why})
             return
         counts.tokens(measures)
-        detail |= {"logprobs": [measure.logprob for measure in measures]}
+        detail |= {"logprobs": [measure.linked.logprob for measure in measures]}
         verdict = None
         for link in settings.links:
             if link == "pmi":
-                scores = [with_it.logprob - without.logprob for with_it, without in zip(measures, alone, strict=True)]
+                both = zip(measures, alone, strict=True)
+                scores = [with_it.linked.logprob - without.linked.logprob for with_it, without in both]
             else:
                 scores = [LINKS[link](measure.linked, settings.parameters) for measure in measures]
             best = [index for index, score in enumerate(scores) if score == max(scores)]
@@ -157,10 +166,6 @@ class _Measure(NamedTuple):
     linked: LinkedText
     missing: int
     why: str | None
-
-    @property
-    def logprob(self) -> float:
-        return self.linked.logprob
 
 
 def _contexts(candidates: Sequence[Candidate]) -> list[str]:
@@ -227,22 +232,16 @@ class _Counts:
             yield Estimate.of("both", OVERALL, self.events["both"] / rows, rows, interval, "wilson")
 
     def notices(self, total: int, settings: ChoicesSettings) -> Iterator[Notice]:
-        links, how = settings.links, COUNTED[settings.ties]
-        if self.sizes and self.events["ties"] == self.sizes[OVERALL].total():
-            tied = plural(self.events["ties"], "item")
-            yield Notice(f"all {tied} tied, {how}: the accuracy is not measurable", measurable=False)
-        elif self.events["ties"]:
-            yield Notice(f"{plural(self.events['ties'], 'item')} tied, {how}")
+        judged = self.sizes[OVERALL].total() if self.sizes else 0
+        yield from notices_of_ties(self.events["ties"], judged, "item", settings.ties)
         for why in (STRADDLED, TOKENLESS, UNSCORED):
             if self.events[why]:
                 yield Notice(f"{self.events[why]} of {total} items not judged: {why}")
         if self.events["missing"]:
             tokens, where = plural(self.events["missing"], "token"), plural(self.events["with missing"], "item")
             yield Notice(f"{tokens} without a log-probability in the options of {where}, counted as 0")
-        if len(links) > 1 and self.sizes:
-            changed = ", ".join(f"{self.changed[link]} by {link}" for link in links[1:])
-            items = plural(self.sizes[OVERALL].total(), "item")
-            yield Notice(f"judged differently than by {links[0]}, of {items}: {changed}")
+        if self.sizes:
+            yield from notices_of_changes(self.changed, settings.links, judged, "item")
 
 
 def _margin(scores: Sequence[float], right: int, link: str) -> dict[str, float]:

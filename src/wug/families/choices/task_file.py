@@ -68,19 +68,16 @@ def read_tasks(path: Path) -> list[TaskFile]:
         return [_task(fields, path)]
     listed = fields.get("task", fields["group"])
     names = listed.value if isinstance(listed.value, list) else [listed.value]
-    tasks: list[TaskFile] = []
-    for name in names:
-        if isinstance(name, dict):
-            inline = {key: TaskField(value, path, listed.line) for key, value in name.items()}
-            tasks.append(_task(_included(inline, path, 1), path))
-        else:
-            tasks.append(_task(_named(str(name), listed), path))
-    return tasks
+    return [_task(_listed(name, listed), path) for name in names]
 
 
-def _named(name: str, listed: TaskField) -> Fields:
-    """The task of a name, in a file of the group's folder."""
-    declared = re.compile(rf"""^(["']?)task\1[ \t]*:[ \t]*(["']?){re.escape(name)}\2[ \t]*(#.*)?\r?$""", re.MULTILINE)
+def _listed(name: object, listed: TaskField) -> Fields:
+    """A task of a group: its fields, or its name in a file of the group's folder."""
+    if isinstance(name, dict):
+        inline = {key: TaskField(value, listed.file, listed.line) for key, value in name.items()}
+        return _included(inline, listed.file, 1)
+    word = re.escape(str(name))
+    declared = re.compile(rf"""^(["']?)task\1[ \t]*:[ \t]*(["']?){word}\2[ \t]*(#.*)?\r?$""", re.MULTILINE)
     for path in sorted(listed.file.parent.glob("*.y*ml")):
         if declared.search(head(path)):
             return _fields(path)
@@ -91,13 +88,21 @@ def _fields(path: Path, depth: int = 0) -> Fields:
     """The fields of a file with those of the files that it includes."""
     import yaml
 
-    text = read_text(path)
+    def refuse(loader: object, node: Any) -> None:
+        what = f"{node.tag} {node.value}" if isinstance(node.value, str) else node.tag
+        message = f"{shortened(what)} is Python code, which wug never runs: only tasks with templates can be read"
+        raise InputError(message, file=path, place=f"line {node.start_mark.line + 1}")
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """Refuses all tags but those of YAML."""
+
+    Loader.add_constructor(None, refuse)
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        loader = Loader(read_text(path))
+        node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             raise InputError("a task file is a mapping: task: NAME, dataset_path: json, …", file=path)
-        _refuse_tags(node, path, set())
-        content: dict[str, Any] = yaml.safe_load(text)
+        content: dict[str, Any] = loader.construct_document(node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = None if mark is None else f"line {mark.line + 1}"
@@ -124,22 +129,6 @@ def _included(fields: dict[str, TaskField], path: Path, depth: int) -> Fields:
             raise include.error(f"there is no file {name!r} to include")
         inherited |= _fields(target, depth + 1)
     return {**inherited, **fields}
-
-
-def _refuse_tags(node: Any, path: Path, seen: set[int]) -> None:
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    if not node.tag.startswith("tag:yaml.org,2002:") or node.tag.startswith("tag:yaml.org,2002:python"):
-        what = f"{node.tag} {node.value}" if isinstance(node.value, str) else node.tag
-        raise InputError(
-            f"{shortened(what)} is Python code, which wug never runs: only tasks with templates can be read",
-            file=path,
-            place=f"line {node.start_mark.line + 1}",
-        )
-    for child in node.value if isinstance(node.value, list) else ():
-        for part in child if isinstance(child, tuple) else (child,):
-            _refuse_tags(part, path, seen)
 
 
 def _task(fields: Fields, path: Path) -> TaskFile:
@@ -176,8 +165,12 @@ def _rows(fields: Fields, path: Path) -> list[Mapping[str, Any]]:
     """The documents of the test split, from a local file."""
     source = _need(fields, "dataset_path", path)
     form = "dataset_path: json with dataset_kwargs: {data_files: {test: FILE}}"
-    if source.value not in ("json", "csv"):
-        return _published(fields, source, form)
+    if source.value not in ("json", "csv"):  # a set of the catalogue that the Hugging Face Hub has, too
+        part = fields.get("dataset_name", source)
+        published = hub_data(str(source.value), str(part.value))
+        if published is None:
+            raise part.error(f"{source.value!r} is on the Hugging Face Hub. Download it, and write {form}")
+        return _table_rows(published)
     split = fields.get("test_split", fields.get("validation_split"))
     arguments = fields["dataset_kwargs"].value if "dataset_kwargs" in fields else None
     files = arguments.get("data_files") if isinstance(arguments, dict) else None
@@ -199,15 +192,6 @@ def _rows(fields: Fields, path: Path) -> list[Mapping[str, Any]]:
             raise InputError("write a list of objects", file=data)
         return list(rows)
     return _typed(_table_rows(data)) if source.value == "csv" else _table_rows(data)
-
-
-def _published(fields: Fields, source: TaskField, form: str) -> list[Mapping[str, Any]]:
-    """The documents of a set of the catalogue that the Hugging Face Hub has, too."""
-    part = fields.get("dataset_name", source)
-    data = hub_data(str(source.value), str(part.value))
-    if data is None:
-        raise part.error(f"{source.value!r} is on the Hugging Face Hub. Download it, and write {form}")
-    return _table_rows(data)
 
 
 def _table_rows(path: Path) -> list[Mapping[str, Any]]:

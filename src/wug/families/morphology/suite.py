@@ -17,8 +17,7 @@ from wug.families.morphology import metrics as measures
 from wug.families.morphology.carriers import carriers_of, fill, neutral_carrier, question
 from wug.families.morphology.formats import individual_ratings
 from wug.families.morphology.item import ParsedForms, WugItem
-from wug.families.sampling import strata_of
-from wug.families.suite import ItemSuite
+from wug.families.suite import ItemSuite, strata_of
 from wug.formatting import first_items
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 from wug.requests import Chat, ChatFormat, EvaluatedModel, Request, Scored, Source, text_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -13,17 +13,15 @@ from wug.families.pairs import formats
 from wug.families.pairs.conversion import convert as convert
 from wug.families.pairs.formats import files_in as files_in
 from wug.families.pairs.formats.lines import companion
+from wug.families.pairs.formats.original import score_columns
 from wug.families.pairs.formats.standard import without_phenomenon
-from wug.families.pairs.lint import lint
-from wug.families.pairs.outcomes import ACCURACY, CHANCE, MACRO_ACCURACY
+from wug.families.pairs.outcomes import ACCURACY, CHANCE, LANGUAGE, MACRO_ACCURACY, with_people
 from wug.families.pairs.outcomes import from_sample as from_sample
 from wug.families.pairs.outcomes import to_sample as to_sample
-from wug.families.pairs.pair import Pair, ParsedPairs, Target, target_of, without_eos
-from wug.families.pairs.people import with_people
+from wug.families.pairs.pair import Pair, ParsedPairs, distinct_groups, lint, target_of, without_eos
 from wug.families.pairs.questions import presented
-from wug.families.pairs.score_tables import score_columns
-from wug.families.pairs.settings import OPTIONS as OPTIONS
-from wug.families.pairs.settings import TARGET_OF_FILE, PairsSettings
+from wug.families.pairs.scoring import OPTIONS as OPTIONS
+from wug.families.pairs.scoring import TARGET_OF_FILE, PairsSettings
 from wug.families.pairs.suite import PairsSuite
 from wug.files import checksum_of, read_lines, shortened
 from wug.interfaces import Suite
@@ -87,7 +85,11 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     checksum = _checksum(parsed.pairs)
     judged, people = with_people(parsed.pairs, options)
     notices += () if people is None else people.notices
-    pairs = tuple(judged if settings.target != "word" else _with_targets(path, judged))
+    pairs, lines = tuple(judged), tuple[str, ...]()
+    if settings.target == "word":
+        pairs = tuple(_with_targets(path, judged))
+        aligned = _running_text(path, pairs)
+        pairs, lines = (pairs, ()) if aligned is None or isinstance(aligned, Problem) else aligned
     suite = PairsSuite(
         name,
         pairs,
@@ -95,12 +97,10 @@ def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
         tuple(notices),
         settings=settings,
         format=parsed.format,
+        lines=lines,
         sources=parsed.counts,
         people=people,
     )
-    aligned = _running_text(path, pairs) if settings.target == "word" else None
-    if aligned is not None and not isinstance(aligned, Problem):
-        suite = replace(suite, items=aligned[0], lines=aligned[1])
     suite = suite.without(options.get("exclude"), path, lambda pair: (pair.item, pair.groups))
     return [presented(suite, each.presentation) for each in (settings, *others)]
 
@@ -188,25 +188,17 @@ def _notices(parsed: ParsedPairs, settings: PairsSettings) -> list[str]:
 
 
 def _checksum(pairs: Sequence[Pair]) -> str:
-    """The checksum of the pairs, whatever the order of their names."""
-    return checksum_of(_lines(sorted(pairs, key=attrgetter("item"))))
-
-
-def _lines(pairs: Iterable[Pair]) -> Iterator[str]:
-    """The content of each pair, for the checksum.
+    """The checksum of the pairs, whatever the order of their names.
 
     The language is left out, since only the catalogue knows it for some sets, and so is a derived phenomenon.
     """
-    known: dict[int, str] = {}
-    for pair in pairs:
-        groups = known.get(id(pair.groups))
-        if groups is None:
-            named = without_phenomenon(pair.groups).items()
-            groups = "".join(f"\t{name}={value}" for name, value in named if name != "language")
-            known[id(pair.groups)] = groups
-        match pair.target:
-            case None:
-                where = ""
-            case Target(start, good_end, bad_end):
-                where = f"{start}-{good_end}-{bad_end}"
-        yield f"{pair.item}\t{pair.good}\t{pair.bad}\t{where}{groups}"
+    texts: dict[int, str] = {}
+    for groups in distinct_groups(pairs):
+        named = without_phenomenon(groups).items()
+        texts[id(groups)] = "".join(f"\t{name}={value}" for name, value in named if name != LANGUAGE)
+
+    def line(pair: Pair) -> str:
+        where = "" if pair.target is None else "-".join(map(str, pair.target))
+        return f"{pair.item}\t{pair.good}\t{pair.bad}\t{where}{texts[id(pair.groups)]}"
+
+    return checksum_of(map(line, sorted(pairs, key=attrgetter("item"))))

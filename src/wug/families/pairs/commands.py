@@ -122,12 +122,14 @@ def score_pairs(
     wug score pairs --predictions all_models.tab.gz --format csv
     """
     from wug.families.pairs import read_published
-    from wug.families.pairs.score_tables import recognises_scores, score_table
+    from wug.families.pairs.score_tables import score_table
+    from wug.files import head
+    from wug.record_tables import columns_of
 
     if columns and suite_options:
         raise click.UsageError("--column is for the original format: it excludes -S")
     for path in paths:
-        if not columns and recognises_scores(path, suite_options):
+        if not columns and (suite_options or "constr_id" not in columns_of(head(path))):
             for suite, name, outcomes in score_table(path, suite_options):
                 yield suite, family.model_id(name, path), outcomes
             continue

@@ -13,21 +13,13 @@ from wug.errors import InputError, UnknownName
 from wug.families.pairs import formats
 from wug.families.pairs.formats.standard import without_phenomenon
 from wug.families.pairs.pair import Pair, difference, target_of
-from wug.families.pairs.settings import OPTIONS
+from wug.families.pairs.scoring import OPTIONS
 from wug.files import write_text
 from wug.options import names, refuse_unknown
 from wug.problems import refuse_errors
 
 _FORMAT_OF_SUFFIX = {".jsonl": "blimp", ".txt": "true-false", ".gold": "linzen", ".text": "linzen"}
 _TABLE_SUFFIXES = (".tsv", ".tab", ".csv")
-_SUFFIXES = {
-    "blimp": (".jsonl",),
-    "linzen": (".text", ".gold", ".eval"),
-    "sentence": (*_TABLE_SUFFIXES, ".txt"),
-    "word": (*_TABLE_SUFFIXES, ".txt"),
-    "true-false": (".txt", ".tsv"),
-    "marvin-linzen": (".tsv", ".txt"),
-}
 _DERIVED = ("pattern_type",)
 """Groups that follow from others, and are not written."""
 _BLIMP_KEYS = {"paradigm": "UID", "field": "field", "term": "linguistics_term"}
@@ -107,20 +99,21 @@ def write_aligned(pairs: Sequence[Pair]) -> dict[str, str]:
         for pair, (length, good, bad) in zip(pairs, words, strict=True)
     )
     return {
-        "text": "".join(f"{pair.good} <eos>\n" for pair in pairs),
-        "gold": "".join(gold),
-        "eval": "".join(f"{length}\n" for length, _, _ in words),
+        ".text": "".join(f"{pair.good} <eos>\n" for pair in pairs),
+        ".gold": "".join(gold),
+        ".eval": "".join(f"{length}\n" for length, _, _ in words),
     }
 
 
-WRITERS: Mapping[str, Callable[[Sequence[Pair]], str]] = {
-    "sentence": write_sentences,
-    "word": write_words,
-    "blimp": write_blimp,
-    "true-false": write_true_false,
-    "marvin-linzen": write_marvin_linzen,
+WRITERS: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Pair]], str | dict[str, str]]]] = {
+    "sentence": ((*_TABLE_SUFFIXES, ".txt"), write_sentences),
+    "word": ((*_TABLE_SUFFIXES, ".txt"), write_words),
+    "blimp": ((".jsonl",), write_blimp),
+    "true-false": ((".txt", ".tsv"), write_true_false),
+    "marvin-linzen": ((".tsv", ".txt"), write_marvin_linzen),
+    "linzen": ((".text", ".gold", ".eval"), write_aligned),
 }
-"""By the name of the format; `linzen` has three files and is not included."""
+"""The suffixes of each format, and the function that returns its text, or its texts by suffix."""
 
 
 def _format_of_suffix(target: Path, pairs: Sequence[Pair]) -> str:
@@ -140,16 +133,17 @@ def _texts(name: str, target: Path, pairs: Sequence[Pair], source: Path) -> dict
             "Write word or sentence instead",
             file=target,
         )
-    if name != "linzen" and name not in WRITERS:
-        raise UnknownName("format of minimal pairs", name, [*WRITERS, "linzen"])
-    if target.suffix.lower() not in _SUFFIXES[name]:
-        raise InputError(f"the format {name} needs a file that ends in {', '.join(_SUFFIXES[name])}", file=target)
+    if name not in WRITERS:
+        raise UnknownName("format of minimal pairs", name, WRITERS)
+    suffixes, write = WRITERS[name]
+    if target.suffix.lower() not in suffixes:
+        raise InputError(f"the format {name} needs a file that ends in {', '.join(suffixes)}", file=target)
     try:
-        if name == "linzen":
-            return {target.with_suffix(f".{suffix}"): text for suffix, text in write_aligned(pairs).items()}
-        text = WRITERS[name](pairs)
+        text = write(pairs)
     except InputError as error:
         raise InputError(error.message, file=source, place=error.place) from None
+    if isinstance(text, dict):
+        return {target.with_suffix(suffix): content for suffix, content in text.items()}
     if target.suffix.lower() != ".csv":
         return {target: text}
     out = io.StringIO()
@@ -207,15 +201,10 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], pairs: Sequence
     """A tab-separated table; groups, contexts and names without a column of the format follow its columns."""
     groups = dict.fromkeys(name for pair in pairs for name in pair.groups if name not in ("pattern", *_DERIVED))
     extra = {name: [pair.groups.get(name, "") for pair in pairs] for name in groups}
-    if any(pair.context for pair in pairs):
-        extra["context"] = [pair.context for pair in pairs]
+    extra["context"] = [pair.context for pair in pairs]
     if [pair.item for pair in pairs] != [str(number) for number in range(1, len(pairs) + 1)]:
         extra["item"] = [pair.item for pair in pairs]
-    return tab_separated(header, rows, extra)
-
-
-def tab_separated(header: Sequence[str], rows: Sequence[Sequence[str]], extra: Mapping[str, Sequence[str]]) -> str:
-    """A tab-separated table, with further columns by name."""
+    extra = {name: column for name, column in extra.items() if any(column)}
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerow([*header, *extra])

@@ -1,20 +1,29 @@
-"""The judgements in the outcomes of pairs, and estimates over them: by language, and against people's judgements."""
+"""The judgements in the outcomes of pairs, and estimates over them: by language, and against people's judgements.
+
+Judgements are in the file of pairs, or responses that the user joins to them (`people=FILE`).
+"""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from wug.arrays import Floats
+from wug.errors import InputError
 from wug.families.correlations import correlation, correlation_interval, ranks
 from wug.families.pairs.pair import Pair
+from wug.families.people import RaterMeans
+from wug.families.people_tables import PEOPLE_OPTIONS, read_people
+from wug.files import checksum, read_bytes, user_path
 from wug.formatting import finite_or_none, plural
 from wug.identity import OVERALL, Group
+from wug.options import Option
 from wug.outcomes import Estimate, Metric, Notice, Outcome, Result, SuiteOutput, Value
 from wug.rows import Filter, Rows
 from wug.samples import Sample, choice_sample
@@ -39,6 +48,23 @@ TOKEN_KEYS = ("tokens_good", "tokens_bad")
 SCORE_KEYS = ("score_good", "score_bad", "logprob_good", "logprob_bad", "order", *LABEL_KEYS, *YES_NO_KEYS)
 TEXT_KEYS = ("good", "bad", "forms")
 """The sentences in the details; with published scores, `good` and `bad` are the scores and `forms` the words."""
+JUDGEMENT_KEYS = (*SCORE_KEYS, *TEXT_KEYS)
+
+_SHARED = ("item", "exclude", "good", "bad")
+"""Options of responses that pairs have too, with another meaning."""
+_NAMES = {
+    (f"people_{option.name}" if option.name in _SHARED else option.name): option
+    for option in PEOPLE_OPTIONS
+    if option.name != "groups"
+}
+_CONTENT = ("correct", "response", "rating")
+"""Options that name the content of a table of no published format."""
+JOINED_OPTIONS = (
+    Option("people", Path, None, "file of people's responses, joined to pairs by the two sentences, else by item"),
+    *(replace(option, name=name, help=f"with people: {option.help}") for name, option in _NAMES.items()),
+)
+_Key: TypeAlias = tuple[str, str] | str
+"""Two sentences, or the name of an item."""
 
 
 class PairOutcome(NamedTuple):
@@ -62,10 +88,7 @@ class PairOutcome(NamedTuple):
         texts = (good, bad)
         if not isinstance(good, str) or not isinstance(bad, str):
             texts = str(detail.get("forms") or "").partition("/")[::2]
-        scores = [
-            detail.get("score_good", detail.get("logprob_good")),
-            detail.get("score_bad", detail.get("logprob_bad")),
-        ]
+        scores = [detail.get(f"score_{side}", detail.get(f"logprob_{side}")) for side in ("good", "bad")]
         if scores == [None, None]:
             scores = _label_scores(detail) or [good, bad]
         score_good, score_bad = (None if score is None else score * factor for score in map(finite_or_none, scores))
@@ -107,7 +130,7 @@ def margins(rows: Rows, factor: float) -> list[float]:
             known = np.isfinite(good) & np.isfinite(bad)
             collected += (good[known] - bad[known]).tolist()
         else:  # answers to questions, or published scores
-            each = rows.each(Filter(ACCURACY, value=value), keys=(*SCORE_KEYS, *TEXT_KEYS))
+            each = rows.each(Filter(ACCURACY, value=value), keys=JUDGEMENT_KEYS)
             of_rows = (PairOutcome.of(row.outcome, factor).margin for row in each)
             collected += [margin for margin in of_rows if margin is not None]
     return collected
@@ -130,12 +153,6 @@ def _label_scores(detail: Mapping[str, Any]) -> list[Any] | None:
     if yes_good is None or no_good is None or yes_bad is None or no_bad is None:
         return None
     return [yes_good - no_good, yes_bad - no_bad]
-
-
-def languages_of(pairs: Iterable[Pair]) -> set[str]:
-    """The known languages of some pairs."""
-    groups = {id(pair.groups): pair.groups for pair in pairs}
-    return {pair_groups[LANGUAGE] for pair_groups in groups.values() if LANGUAGE in pair_groups}
 
 
 @dataclass(slots=True)
@@ -164,9 +181,9 @@ class LanguageAccuracies:
 class HumanCorrelations:
     """Collects the margins of pairs that people judged, with these judgements."""
 
-    margins: array[float] = field(default_factory=lambda: array("d"))
-    judgements: array[float] = field(default_factory=lambda: array("d"))
-    groups: dict[str, array[int]] = field(default_factory=dict)
+    margins: list[float] = field(default_factory=list)
+    judgements: list[float] = field(default_factory=list)
+    groups: dict[str, list[int]] = field(default_factory=dict)
     """The indices of the pairs in each group."""
     left_out: int = 0
     """Pairs that people judged and for which the model gives no finite margin."""
@@ -185,7 +202,7 @@ class HumanCorrelations:
             self.left_out += 1
             return
         for name, value in groups.items():
-            self.groups.setdefault(str(Group(name, value)), array("q")).append(len(self.margins))
+            self.groups.setdefault(str(Group(name, value)), []).append(len(self.margins))
         self.margins.append(margin)
         self.judgements.append(human)
 
@@ -232,6 +249,70 @@ def _estimate(metric: str, group: str, value: float, n: int, factor: float) -> E
     if interval is None:
         method = f"none: {n} pairs are too few" if n < 4 else "none: all points lie on a line"
     return Estimate.of(metric, group, value, n, interval, method)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedPeople:
+    """People's responses to pairs."""
+
+    signature: Mapping[str, str]
+    notices: tuple[str, ...]
+    means: RaterMeans
+    items: Mapping[_Key, int]
+    """The place of each judged item."""
+
+    def ceilings(self, pairs: Iterable[Pair]) -> Iterator[SuiteOutput]:
+        """The reliability of the margins of some pairs, and the noise ceiling."""
+        yield from self.means.ceilings({place for pair in pairs if (place := _place(pair, self.items)) is not None})
+
+
+def with_people(pairs: Sequence[Pair], options: Mapping[str, str]) -> tuple[Sequence[Pair], JoinedPeople | None]:
+    """The pairs with people's margins, and the responses behind them; the same pairs without `people=FILE`."""
+    if not options.get("people"):
+        if name := next((name for name in _NAMES if name in options), None):
+            raise InputError(f"{name} is about people's responses: add people=FILE")
+        return pairs, None
+    path = user_path(options["people"])
+    response_options = {name: options[name] for name in _NAMES if name in options}
+    if "item" in options and any(name in response_options for name in _CONTENT):
+        response_options = {"people_item": options["item"], **response_options}
+    data = read_people(path, {_NAMES[name].name: value for name, value in response_options.items()}, "people_item")
+    if data.counts:
+        what = f"its format ({data.format}) has counts per paradigm and no items"
+        raise InputError(f"{what}: there are no responses that can be joined to pairs", file=path)
+    keys = [_key(item.good, item.bad) if item.good else item.name for item in data.items]
+    items: dict[_Key, int] = {}
+    merged = [items.setdefault(key, index) for index, key in enumerate(keys)]
+    places = [_place(pair, items) for pair in pairs]
+    if set(places) == {None}:
+        raise InputError(_no_match(keys[0], pairs[0]), file=path)
+    means = RaterMeans(replace(data, responses=[one._replace(item=merged[one.item]) for one in data.responses]))
+    margins = [None if math.isnan(margin) else margin for margin in means.human_margins().tolist()]
+    human = [None if place is None else margins[place] for place in places]
+    notices = [*data.notices, *means.notices()]
+    if without := human.count(None):
+        notices.append(f"{without:,} of {plural(len(pairs), 'pair')} without responses by people")
+    matched = set(places)
+    if unmatched := len(merged) - sum(place in matched for place in merged):
+        notices.append(f"{unmatched:,} of {plural(len(merged), 'item')} of people's responses match no pair")
+    signature = {"people": checksum(read_bytes(path)), **response_options}
+    joined = [pair._replace(human=margin) for pair, margin in zip(pairs, human, strict=True)]
+    return joined, JoinedPeople(signature, tuple(notices), means, items)
+
+
+def _place(pair: Pair, items: Mapping[_Key, int]) -> int | None:
+    return items.get(_key(pair.good, pair.bad), items.get(pair.item))
+
+
+def _key(good: str, bad: str) -> _Key:
+    return " ".join(good.split()), " ".join(bad.split())
+
+
+def _no_match(key: _Key, pair: Pair) -> str:
+    by_item = isinstance(key, str)
+    how, theirs = ("by item", f"item {key!r}") if by_item else ("by the two sentences", f"{key[0]!r} and {key[1]!r}")
+    ours = f"{pair.good!r} and {pair.bad!r}" + (f", item {pair.item!r}" if by_item else "")
+    return f"no pair matches, {how}. The first of the responses is about {theirs}; the first pair is {ours}"
 
 
 def to_sample(outcome: Outcome, result: Result) -> Sample:

@@ -1,14 +1,17 @@
-"""How pairs are presented to a model: alone, in a chat template, after a text, or in a question."""
+"""How pairs are presented to a model: alone, in a chat template, after a text, or in a question; published prompts."""
 
 from __future__ import annotations
 
+import functools
+import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from wug.errors import InputError, ModelError
-from wug.families.pairs.prompts import DEFAULTS, LABELS, PairPrompt, check_labels, published, read_prompt
-from wug.files import checksum, read_text, user_path
+from wug.errors import InputError, ModelError, UnknownName
+from wug.files import checksum, read_text, shortened, user_path
 from wug.options import Option
 from wug.requests import Chat, ChatFormat, EvaluatedModel, Request
 
@@ -43,60 +46,50 @@ PRESENTATION_OPTIONS = (
 )
 
 
-class Presentation(NamedTuple):
-    """How pairs are presented to one model."""
+FIELDS = {"forced_choice": {"a", "b"}, "yes_no": {"sentence"}, "preamble": {"sentence"}}
+"""The fields that a prompt of each method must have."""
+LABELS = {"forced_choice": ("A", "B"), "yes_no": ("Yes", "No")}
+"""The labels of prompts that a user writes."""
+DEFAULTS = {
+    "forced_choice": ("ide-2025-ab-1", "hu-frank-2024"),
+    "yes_no": ("ide-2025-yn-1", "hu-levy-2023-yesno-complex"),
+    "preamble": ("ide-2025-preamble-1", "ide-2025-preamble-1"),
+}
+"""The prompts of each method without the option, in a chat and as plain text."""
+_FIELD = re.compile(r"\{(\w*)\}")
 
-    method: str
-    prompt: PairPrompt | None
-    labels: tuple[str, ...]
-    system: str
-    before_user: str
-    """The system text of a published prompt, if the template takes no system turn."""
-    request: str
-    chat: Chat
-    """Without messages: whether and how a template is used."""
-    text_answer: bool
-    notices: tuple[str, ...] = ()
 
-    def read_before(self, **sentences: str) -> Chat:
-        """What the model reads before a sentence or a label."""
-        user = self.request if self.prompt is None else self.prompt.fill(**sentences)
-        if self.chat.plain:
-            lead = f"{self.system} " if self.system else ""
-            end = self.prompt.plain_end if self.prompt is not None else ""
-            return replace(self.chat, messages=(("text", lead + user + end),))
-        system = (("system", self.system),) if self.system else ()
-        return replace(self.chat, messages=(*system, ("user", self.before_user + user)))
+class PairPrompt(NamedTuple):
+    """A prompt with fields for sentences."""
 
-    def answers(self, **sentences: str) -> tuple[Request, ...]:
-        """The requests for one question: a label each, or one for generated text."""
-        chat = self.read_before(**sentences)
-        if self.text_answer:
-            return (Request("", chat=chat, generate=MAX_ANSWER_TOKENS),)
-        join = self.prompt.join if self.chat.plain and self.prompt is not None else ""
-        return tuple(Request(join + label, chat=chat) for label in self.labels)
+    name: str
+    """Empty for a text of the user."""
+    text: str
+    labels: tuple[str, ...] = ()
+    join: str = ""
+    """What is between the prompt and a label, without a chat template."""
+    system: str = ""
+    plain_end: str = ""
+    """What ends the prompt without a chat template."""
+    kind: str = ""
 
     @property
-    def signature(self) -> dict[str, str]:
-        """Everything that can change a judgement."""
-        question = self.method in QUESTIONS
-        fields = {"method": self.method}
-        if self.prompt is not None:
-            fields["prompt"] = self.prompt.signature
-        if question:
-            fields |= {"labels": ",".join(self.labels), "answer": "text" if self.text_answer else "logprob"}
-        if self.method == "in_template":
-            fields["request"] = _signature_text(self.request)
-        if self.system or self.before_user:
-            fields["system"] = _signature_text(self.system or self.before_user.rstrip())
-        if self.before_user or (self.system and self.chat.plain):
-            fields["system_turn"] = "no"
-        return {**fields, "chat": "no" if self.chat.plain else "yes", "wrapper": self.chat.wrapper}
+    def signature(self) -> str:
+        """Its name, or the checksum of its text."""
+        return self.name or checksum(self.text)
+
+    def fits(self, method: str) -> bool:
+        """Whether its fields are those of a method."""
+        return self.kind == method or (not self.kind and set(_FIELD.findall(self.text)) == FIELDS.get(method))
+
+    def fill(self, **sentences: str) -> str:
+        """The text with sentences in place of fields."""
+        return _FIELD.sub(lambda match: sentences[match[1]], self.text)
 
 
 @dataclass(frozen=True, slots=True)
-class PresentationSettings:
-    """How the user wants pairs to be presented."""
+class Presentation:
+    """How pairs are presented: as the user wants it, and completed for one model."""
 
     method: str = "direct"
     given: bool = False
@@ -107,9 +100,14 @@ class PresentationSettings:
     template: str = "auto"
     template_text: str | None = field(default=None, repr=False)
     text_answer: bool = False
+    before_user: str = ""
+    """For a model: the system text of a published prompt, if the template takes no system turn."""
+    chat: Chat = Chat(())  # noqa: RUF009 — frozen
+    """For a model, without messages: whether and how a template is used."""
+    notices: tuple[str, ...] = ()
 
     @classmethod
-    def each(cls, options: Mapping[str, str], values: Mapping[str, Any]) -> list[PresentationSettings]:
+    def each(cls, options: Mapping[str, str], values: Mapping[str, Any]) -> list[Presentation]:
         """One for each method that the user names."""
         methods = tuple(dict.fromkeys(values["method"]))
         for name, users in USED_BY.items():
@@ -156,17 +154,50 @@ class PresentationSettings:
         system, before_user = self._system(form, prompt, in_chat=in_chat)
         labels = self.labels or (prompt.labels if prompt is not None else ()) or LABELS.get(self.method, ())
         chat = Chat((), self.template_text if in_chat else None, not in_chat, self.method in QUESTIONS)
-        presentation = Presentation(
-            self.method, prompt, labels, system, before_user, self.request, chat, self.text_answer
-        )
-        wrapper = form.wrapper(presentation.read_before(a="{a}", b="{b}", sentence="{sentence}"))
-        return presentation._replace(chat=replace(chat, wrapper=wrapper.checksum), notices=wrapper.notices)
+        completed = replace(self, prompt=prompt, labels=labels, system=system, before_user=before_user, chat=chat)
+        wrapper = form.wrapper(completed.read_before(a="{a}", b="{b}", sentence="{sentence}"))
+        return replace(completed, chat=replace(chat, wrapper=wrapper.checksum), notices=wrapper.notices)
 
     def assumed(self) -> Presentation:
         """The presentation to a model with a chat template, as long as the model is not known."""
         prompt = self.prompt or published()[DEFAULTS[self.method][0]]
         labels, chat = self.labels or prompt.labels or LABELS[self.method], Chat((), self.template_text, answers=True)
-        return Presentation(self.method, prompt, labels, prompt.system, "", "", chat, self.text_answer)
+        return replace(self, prompt=prompt, labels=labels, system=prompt.system, chat=chat)
+
+    def read_before(self, **sentences: str) -> Chat:
+        """What the model reads before a sentence or a label."""
+        user = self.request if self.prompt is None else self.prompt.fill(**sentences)
+        if self.chat.plain:
+            lead = f"{self.system} " if self.system else ""
+            end = self.prompt.plain_end if self.prompt is not None else ""
+            return replace(self.chat, messages=(("text", lead + user + end),))
+        system = (("system", self.system),) if self.system else ()
+        return replace(self.chat, messages=(*system, ("user", self.before_user + user)))
+
+    def answers(self, **sentences: str) -> tuple[Request, ...]:
+        """The requests for one question: a label each, or one for generated text."""
+        chat = self.read_before(**sentences)
+        if self.text_answer:
+            return (Request("", chat=chat, generate=MAX_ANSWER_TOKENS),)
+        join = self.prompt.join if self.chat.plain and self.prompt is not None else ""
+        return tuple(Request(join + label, chat=chat) for label in self.labels)
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """Everything that can change a judgement."""
+        question = self.method in QUESTIONS
+        fields = {"method": self.method}
+        if self.prompt is not None:
+            fields["prompt"] = self.prompt.signature
+        if question:
+            fields |= {"labels": ",".join(self.labels), "answer": "text" if self.text_answer else "logprob"}
+        if self.method == "in_template":
+            fields["request"] = _signature_text(self.request)
+        if self.system or self.before_user:
+            fields["system"] = _signature_text(self.system or self.before_user.rstrip())
+        if self.before_user or (self.system and self.chat.plain):
+            fields["system_turn"] = "no"
+        return {**fields, "chat": "no" if self.chat.plain else "yes", "wrapper": self.chat.wrapper}
 
     def _system(self, form: ChatFormat, prompt: PairPrompt | None, *, in_chat: bool) -> tuple[str, str]:
         """The system turn, and a system text that is put before the user's."""
@@ -198,3 +229,52 @@ def _preamble(prompt: PairPrompt) -> PairPrompt:
 def _signature_text(text: str) -> str:
     """A text in a signature, or its checksum if it is long or has other characters."""
     return text if len(text) <= 80 and "|" not in text and text.isprintable() else checksum(text)
+
+
+@functools.cache
+def published() -> Mapping[str, PairPrompt]:
+    """The published prompts by name."""
+    entries = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
+    return {
+        name: PairPrompt(
+            name,
+            entry["prompt"],
+            tuple(entry.get("labels", ())),
+            entry.get("join", " "),
+            entry.get("system", ""),
+            entry.get("plain_end", ""),
+            entry["kind"],
+        )
+        for name, entry in entries.items()
+    }
+
+
+def read_prompt(written: str) -> PairPrompt:
+    """The prompt that a user names or writes."""
+    if written in published():
+        return published()[written]
+    text = written.replace("\\n", "\n")
+    fields = _FIELD.findall(text)
+    if not fields and not re.search(r"\s", written):
+        raise UnknownName("prompt", written, list(published()))
+    if set(fields) not in FIELDS.values():
+        unknown = sorted(set(fields) - {"a", "b", "sentence"})
+        wrong = f"has the unknown field {{{unknown[0]}}}" if unknown else "lacks a field"
+        raise InputError(
+            f"prompt {shortened(text)!r} {wrong}. Write {{a}} and {{b}} for the two sentences of a forced choice, or "
+            "{sentence} for one sentence"
+        )
+    bare = text.rstrip(" ")  # a space at the end belongs to the label: most tokenizers join it to the next word
+    return PairPrompt("", bare, join="" if bare.endswith("\n") else " ")
+
+
+def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse labels that are not two different ones."""
+    if len(labels) != 2:
+        raise InputError(f"labels={','.join(labels)}: write two labels, separated by a comma")
+    first, second = labels
+    if first == second:
+        raise InputError(f"labels={first},{second}: the labels are the same")
+    if first.startswith(second) or second.startswith(first):
+        raise InputError(f"labels={first},{second}: one label is the beginning of the other, so answers are ambiguous")
+    return labels

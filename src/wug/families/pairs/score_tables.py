@@ -5,27 +5,25 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from wug import record_tables as tables
-from wug.errors import InputError, SuiteError, UnknownName
+from wug.errors import InputError
 from wug.families.commands import ScoredTable
 from wug.families.named_columns import COLUMN_OPTIONS, NamedColumns
-from wug.families.pairs.formats import two_rows
-from wug.families.pairs.outcomes import ACCURACY, CORRELATIONS
-from wug.families.pairs.pair import GroupPool, Pair
-from wug.families.pairs.replies import parse_answer
-from wug.families.pairs.score_shapes import SHAPES, ScoredPair, judge_pairs
-from wug.families.pairs.settings import TARGET_OF_FILE
+from wug.families.pairs import questions
+from wug.families.pairs.outcomes import ACCURACY, CORRELATIONS, HumanCorrelations
+from wug.families.pairs.pair import Pair, is_identical, notices_of_copies
+from wug.families.pairs.scoring import TARGET_OF_FILE
 from wug.files import checksum_of, head, read_lines
 from wug.files import repeated as find_repeated
-from wug.formatting import first_items, plural
+from wug.formatting import finite_or_none, first_items, plural
 from wug.options import Option, read
-from wug.outcomes import Notice, Outcome, SuiteOutput
-from wug.problems import Problem, ProblemList, refuse_errors
+from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
+from wug.problems import refuse_errors
 from wug.record_tables import Record, as_number, plain, read_table, stem
 
 TABLE_OPTIONS = (
@@ -58,28 +56,10 @@ SENTENCE_COLUMNS = (
 """Names of the columns with the sentences of a pair."""
 _BERT_SYNTAX = re.compile(r"(True|False)\t(\d+)\t([^\t]+)\t([^\t]+)\t([^\t]+)\t([^\t]+)\t(.*)")
 """A line of the results of Goldberg (2019): verdict, attractors, good, score, bad, score, text."""
-_COLUMNS_OF_SHAPES = {
-    "margin": ("margin",),
-    "answers": ("answer",),
-    "presentations": ("good_first", "bad_first"),
-    "yes_no": ("yes", "no"),
-    "long": ("score", "condition"),
-    "wide": ("good_score", "bad_score"),
-}
-
-
-def recognises_scores(path: Path, options: Mapping[str, str]) -> bool:
-    """Whether a file is read as a table of scores: columns are named, or it is not in the original format."""
-    return bool(options) or "constr_id" not in tables.columns_of(head(path))
 
 
 def score_table(path: Path, options: Mapping[str, str]) -> Iterator[tuple[ScoredTable, str, list[SuiteOutput]]]:
-    """A suite, the name of the model and its outcomes, for each model in a table.
-
-    Args:
-        path: A CSV, TSV or JSONL file, perhaps compressed.
-        options: Values of TABLE_OPTIONS.
-    """
+    """A suite, the name of the model and its outcomes, for each model in a table that is read with TABLE_OPTIONS."""
     values = read(TABLE_OPTIONS, options, "score pairs")
     if not options and any(map(_BERT_SYNTAX.fullmatch, head(path).splitlines()[:20])):
         shape, pairs, notices = "wide", *_read_bert_syntax(path)
@@ -125,11 +105,11 @@ def _read_pairs(path: Path, values: Mapping[str, Any]) -> tuple[str, list[Scored
 
 
 def _shape_of(columns: NamedColumns, values: Mapping[str, Any]) -> str:
-    shapes = [shape for shape, names in _COLUMNS_OF_SHAPES.items() if any(values[name] for name in names)]
+    shapes = [shape for shape, (names, *_) in SHAPES.items() if any(values[name] for name in names)]
     if shapes[:1] == ["answers"] and values["score"] is None:
         return "answers"  # which has a condition, too
     if len(shapes) > 1:
-        options = " and ".join(_COLUMNS_OF_SHAPES[shape][0] for shape in shapes[:2])
+        options = " and ".join(SHAPES[shape].columns[0] for shape in shapes[:2])
         raise InputError(f"{options} describe different tables: name the columns of one", file=columns.path)
     if shapes:
         return shapes[0]
@@ -144,15 +124,13 @@ def _shape_of(columns: NamedColumns, values: Mapping[str, Any]) -> str:
 def _score_columns(shape: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns with scores; an error if there are more or fewer than the shape has."""
     if shape in ("presentations", "yes_no"):
-        for name in _COLUMNS_OF_SHAPES[shape]:
+        for name in SHAPES[shape].columns:
             if len(values[name]) != 2:
-                one, other = _COLUMNS_OF_SHAPES[shape]
+                one, other = SHAPES[shape].columns
                 raise InputError(f"{name} takes two columns: write {one}=COLUMN,COLUMN and {other}=COLUMN,COLUMN")
-        first, second = (values[name] for name in _COLUMNS_OF_SHAPES[shape])
+        first, second = (values[name] for name in SHAPES[shape].columns)
         return (*first, *second)
-    if shape == "long":
-        return values["score"] or "score", values["condition"] or "condition"
-    return tuple(values[name] or name for name in _COLUMNS_OF_SHAPES[shape])
+    return tuple(values[name] or name for name in SHAPES[shape].columns)
 
 
 def _row_pairs(columns: NamedColumns, names: Sequence[str], values: Mapping[str, Any]) -> list[ScoredPair]:
@@ -229,7 +207,7 @@ def _answers(columns: NamedColumns, values: Mapping[str, Any]) -> list[ScoredPai
             message = f"{condition} is {side!r}, not {sides[0]!r} or {sides[1]!r}: add good=VALUE and bad=VALUE"
             columns.problems.error(record.place, message)
             continue
-        answer = parse_answer(plain(record.fields.get(values["answer"])), labels)
+        answer = questions.parse_answer(plain(record.fields.get(values["answer"])), labels)
         right = labels[sides.index(side)]
         scores = (math.nan, math.nan) if answer is None else (float(answer == right), float(answer != right))
         scored.append(ScoredPair(Pair(str(row), "", "", groups), scores, _model(record, values)))
@@ -271,53 +249,131 @@ def _read_bert_syntax(path: Path) -> tuple[list[ScoredPair], list[str]]:
     return pairs, notices
 
 
-def score_columns(path: Path, columns: Sequence[str] | None = None) -> tuple[list[Pair], dict[str, list[SuiteOutput]]]:
-    """The pairs of a file, and for each column one `accuracy` outcome per pair and a notice if pairs tie."""
-    table = read_table(path)
-    refuse_errors(ProblemList.of(table.problems, tables.missing_columns(table.header, two_rows.REQUIRED_COLUMNS)), path)
-    names = _columns(path, table, columns)
-    problems = ProblemList()
-    for record in table.records:
-        for name in (*two_rows.REQUIRED_COLUMNS, *names):
-            if name not in record.fields:
-                problems.error(record.place, f"{name} is missing")
-    refuse_errors(problems, path)
-    rows = list(two_rows.original_rows(table, problems))
-    judged = {name: _column_outcomes(name, rows, problems) for name in names}
-    refuse_errors(problems, path)
-    if not rows:
-        raise InputError("the file has no pairs", file=path)
-    return two_rows.original_pairs(table, ProblemList()), judged
+class ScoredPair(NamedTuple):
+    """A pair with its scores, in the order of the shape of the table."""
+
+    pair: Pair
+    scores: tuple[float, ...]
+    model: str = ""
+    why: str = ""
 
 
-def _column_outcomes(column: str, pairs: Sequence[two_rows.RowsOfPair], problems: ProblemList) -> list[SuiteOutput]:
-    """The outcomes of all pairs by one column; a field that is not a number is a problem."""
-    pool = GroupPool()
-    outcomes: list[SuiteOutput] = []
-    ties = 0
-    for rows in pairs:
-        good, bad = (as_number(record.fields[column]) for record in (rows.good, rows.bad))
-        problems += (
-            Problem("error", record.place, f"{column} is {record.fields[column]!r}, not a number")
-            for record, number in ((rows.good, good), (rows.bad, bad))
-            if math.isnan(number)
-        )
-        detail = {"good": good, "bad": bad, "forms": f"{rows.good.fields['form']}/{rows.bad.fields['form']}"}
-        outcomes.append(Outcome(rows.item, ACCURACY, good > bad, pool.of(two_rows.original_groups(rows.good)), detail))
-        ties += good == bad
+class _Shape(NamedTuple):
+    columns: tuple[str, ...]
+    """The options that name the columns of a table of this shape."""
+    metrics: tuple[Metric, ...]
+    judge: Callable[[ScoredPair], Iterator[Outcome]]
+    margin: Callable[[Sequence[float]], float]
+
+
+def judge_pairs(pairs: Sequence[ScoredPair], shape: str) -> Iterator[SuiteOutput]:
+    """The outcomes of pairs, then correlations and warnings."""
+    correlations = HumanCorrelations()
+    ties = identical = 0
+    mass: list[float] = []
+    for scored in pairs:
+        if scored.why:
+            yield Outcome(scored.pair.item, ACCURACY, None, scored.pair.groups, {"why": scored.why})
+            continue
+        if scored.pair.human is not None:
+            margin = finite_or_none(SHAPES[shape].margin(scored.scores))
+            correlations.collect(margin, scored.pair.human, scored.pair.groups)
+        same = bool(scored.pair.good) and is_identical(scored.pair)
+        identical += same and shape != "margin"
+        for outcome in SHAPES[shape].judge(scored):
+            if "score_good" in outcome.detail and not same:
+                ties += outcome.detail["score_good"] == outcome.detail["score_bad"]
+            if outcome.metric == questions.ANSWER_MASS and isinstance(outcome.value, float):
+                mass.append(outcome.value)
+            yield outcome
+    yield from correlations.rows()
+    yield from map(Notice, _warnings(pairs, ties, identical, mass))
+
+
+def _warnings(pairs: Sequence[ScoredPair], ties: int, identical: int, mass: Sequence[float]) -> Iterator[str]:
+    if unjudged := [one for one in pairs if one.why]:
+        listed = "; ".join(f"{one.pair.item} ({one.why})" for one in unjudged[:5])
+        more = f"; and {len(unjudged) - 5} more" if len(unjudged) > 5 else ""
+        yield f"{plural(len(unjudged), 'item')} not judged: {listed}{more}"
+    if identical:
+        yield f"{plural(identical, 'pair')} of identical sentences, counted as failures"
     if ties:
-        outcomes.append(Notice(f"{plural(ties, 'pair')} tied in column {column}, counted as failures"))
-    return outcomes
+        yield f"{plural(ties, 'comparison')} tied, counted as failures"
+    yield from questions.notices_of_mass(mass)
+    yield from notices_of_copies([one.pair for one in pairs if one.pair.good])
 
 
-def _columns(path: Path, table: tables.RecordTable, columns: Sequence[str] | None) -> list[str]:
-    if columns:
-        for name in columns:
-            if name not in table.header:
-                raise UnknownName(f"column of {path}", name, table.header)
-        return list(dict.fromkeys(columns))
-    further = [name for name in table.header if name not in two_rows.ORIGINAL_COLUMNS]
-    if not further:
-        message = "no column with log-probabilities: this file has only those of the original format"
-        raise SuiteError([Problem("error", "header", message)], file=path)
-    return further
+def _judge_wide(scored: ScoredPair) -> Iterator[Outcome]:
+    pair, (good, bad) = scored.pair, scored.scores
+    texts = {"good": pair.good, "bad": pair.bad} if pair.good else {}
+    human = {} if pair.human is None else {"human": pair.human}
+    detail = {**texts, "score_good": good, "score_bad": bad, **human}
+    yield Outcome(pair.item, ACCURACY, good > bad, pair.groups, detail)
+
+
+def _judge_presentations(scored: ScoredPair) -> Iterator[Outcome]:
+    """Outcomes of both orders; the first label belongs to the sentence shown first."""
+    g1, g2, b1, b2 = scored.scores
+    reply = questions.LabelReply.of_logprobs
+    by_order = {"good_first": (g1, g2), "bad_first": (b2, b1)}
+    yield from _with_scores(scored.pair, questions.judge_choice(scored.pair, reply(g1, g2), reply(b1, b2)), by_order)
+
+
+def _judge_yes_no(scored: ScoredPair) -> Iterator[Outcome]:
+    yes_good, yes_bad, no_good, no_bad = scored.scores
+    reply = questions.LabelReply.of_logprobs
+    judged = questions.judge_yes_no(scored.pair, reply(yes_good, no_good), reply(yes_bad, no_bad))
+    yield from _with_scores(scored.pair, judged, {"": (yes_good - no_good, yes_bad - no_bad)})
+
+
+def _with_scores(pair: Pair, judged: Iterator[Outcome], scores: Mapping[str, tuple[float, float]]) -> Iterator[Outcome]:
+    """The outcomes, the accuracy with the scores compared, by order; a table tells nothing about invalid answers."""
+    human = {} if pair.human is None else {"human": pair.human}
+    for outcome in judged:
+        if outcome.metric == ACCURACY:
+            good, bad = scores[outcome.groups.get("order", "")]
+            details = {key: value for key, value in outcome.detail.items() if not key.startswith("answer")}
+            yield replace(outcome, detail={**details, "score_good": good, "score_bad": bad, **human})
+        elif outcome.metric != questions.INVALID:
+            yield outcome
+
+
+def _judge_answers(scored: ScoredPair) -> Iterator[Outcome]:
+    right, wrong = scored.scores
+    yield Outcome(scored.pair.item, ACCURACY, right > wrong, scored.pair.groups)
+    yield Outcome(scored.pair.item, "invalid", math.isnan(right), scored.pair.groups)
+
+
+_WIDE = _Shape(
+    ("good_score", "bad_score"),
+    (Metric(ACCURACY, meaning="the good sentence has the better score in the file"),),
+    _judge_wide,
+    lambda scores: scores[0] - scores[1],
+)
+SHAPES: Mapping[str, _Shape] = {
+    "margin": _Shape(("margin",), (), lambda one: iter(()), lambda scores: scores[0]),
+    "answers": _Shape(
+        ("answer",),
+        (
+            Metric(ACCURACY, meaning="the answer about a sentence is right; an invalid one is not"),
+            Metric("invalid", better="lower", meaning="answers that begin with neither label"),
+        ),
+        _judge_answers,
+        lambda scores: math.nan,
+    ),
+    "presentations": _Shape(
+        ("good_first", "bad_first"),
+        tuple(metric for metric in questions.CHOICE_METRICS if metric.name != questions.INVALID),
+        _judge_presentations,
+        lambda scores: (scores[0] - scores[1] + scores[3] - scores[2]) / 2,
+    ),
+    "yes_no": _Shape(
+        ("yes", "no"),
+        tuple(metric for metric in questions.YES_NO_METRICS if metric.name != questions.INVALID),
+        _judge_yes_no,
+        lambda scores: (scores[0] - scores[2]) - (scores[1] - scores[3]),
+    ),
+    "long": _WIDE._replace(columns=("score", "condition")),
+    "wide": _WIDE,
+}
+"""How the scores of a pair are judged, by the shape of the table; the first whose columns are named is used."""

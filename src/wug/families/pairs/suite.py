@@ -12,17 +12,13 @@ import numpy.typing as npt
 
 from wug import registry
 from wug.arrays import Ints, Mask
-from wug.families.links import COUNTED, LABELS, margin_metrics
+from wug.families.links import COUNTED, LABELS, margin_metrics, notices_of_changes, notices_of_ties
 from wug.families.pairs import outcomes
-from wug.families.pairs.lint import notices_of_copies
-from wug.families.pairs.measures import Measures, measure, word_logprobs
-from wug.families.pairs.pair import Pair, Target, is_identical, strata
-from wug.families.pairs.people import JoinedPeople
-from wug.families.pairs.presentation import Presentation
-from wug.families.pairs.settings import TARGET_OF_FILE, PairsSettings
+from wug.families.pairs.pair import Pair, Target, distinct_groups, is_identical, notices_of_copies, strata
+from wug.families.pairs.presentation import QUESTIONS, Presentation
+from wug.families.pairs.scoring import TARGET_OF_FILE, Measures, PairsSettings, measure, word_logprobs
 from wug.families.people import CEILINGS
-from wug.families.sampling import strata_of
-from wug.families.suite import ItemSuite
+from wug.families.suite import ItemSuite, strata_of
 from wug.files import shortened
 from wug.formatting import plural
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
@@ -44,7 +40,7 @@ class PairsSuite(ItemSuite[Pair]):
     """The number of pairs in each file of a folder."""
     presentation: Presentation | None = None
     """How the pairs are presented to a model, once it is known."""
-    people: JoinedPeople | None = field(default=None, compare=False)
+    people: outcomes.JoinedPeople | None = field(default=None, compare=False)
     """The responses that the user joined to the pairs."""
     kind = "pairs"
     needs: ClassVar[Literal["scores"]] = "scores"
@@ -52,17 +48,13 @@ class PairsSuite(ItemSuite[Pair]):
     @property
     def options(self) -> Mapping[str, str]:
         """Every scoring option, for the signature."""
-        people = {} if self.people is None else self.people.signature
-        return {**self._scored(), **self._presentation_options(), **people, **self.selection}
-
-    def _scored(self) -> Mapping[str, str]:
-        return self.settings.signature
-
-    def _presentation_options(self) -> Mapping[str, str]:
-        """How pairs are presented, for the signature."""
+        asked = self.settings.presentation
+        scored = {} if asked.method in QUESTIONS else self.settings.signature
+        presented = {"method": asked.method} if asked.given else {}
         if self.presentation is not None:
-            return self.presentation.signature
-        return {"method": self.settings.presentation.method} if self.settings.presentation.given else {}
+            presented = self.presentation.signature
+        people = {} if self.people is None else self.people.signature
+        return {**scored, **presented, **people, **self.selection}
 
     def for_model(self, model: EvaluatedModel) -> PairsSuite:
         """The suite with the presentation that fits a model; every text is checked before anything is computed."""
@@ -83,23 +75,23 @@ class PairsSuite(ItemSuite[Pair]):
         metrics += [Metric(f"{outcomes.ACCURACY}:{link}", meaning=_meaning(self.settings, link)) for link in others]
         return (*metrics, *self._further_metrics())
 
+    @property
+    def _languages(self) -> set[str]:
+        return {groups[outcomes.LANGUAGE] for groups in distinct_groups(self.items) if outcomes.LANGUAGE in groups}
+
     def _further_metrics(self) -> Iterator[Metric]:
-        languages = len(outcomes.languages_of(self.items))
-        if languages > 1:
-            yield Metric(outcomes.MACRO_ACCURACY, meaning=f"the mean of the accuracies on {languages} languages")
+        if len(self._languages) > 1:
+            meaning = f"the mean of the accuracies on {len(self._languages)} languages"
+            yield Metric(outcomes.MACRO_ACCURACY, meaning=meaning)
         if any(pair.human is not None for pair in self.items):
             yield from outcomes.CORRELATIONS
         if self.people is not None:
             yield from CEILINGS[1:]
-        if self.settings.target != TARGET_OF_FILE:
-            yield from self._margins()
-
-    def _margins(self) -> Iterator[Metric]:
-        for place, link in enumerate(self.settings.links):
+        what = f"the grammatical {_scored(self.settings)} minus that of the other"
+        for place, link in enumerate(self.settings.links if self.settings.target != TARGET_OF_FILE else ()):
             score = "logprob" if link == "sum" and place == 0 else "score"
             metric = f"{outcomes.ACCURACY}:{link}" if place else outcomes.ACCURACY
-            sides, what = (f"{score}_good", f"{score}_bad"), _scored(self.settings)
-            yield from margin_metrics(metric, link, *sides, f"the grammatical {what} minus that of the other")
+            yield from margin_metrics(metric, link, f"{score}_good", f"{score}_bad", what)
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -126,7 +118,7 @@ class PairsSuite(ItemSuite[Pair]):
     def run(self, model: Scorer) -> Iterator[SuiteOutput]:
         """One outcome per pair, then estimates and warnings."""
         counts, languages, correlations = _Counts(), outcomes.LanguageAccuracies(), outcomes.HumanCorrelations()
-        in_summaries = bool(outcomes.languages_of(self.items)) or any(pair.human is not None for pair in self.items)
+        in_summaries = bool(self._languages) or any(pair.human is not None for pair in self.items)
         step = max(1, model.chunk // 2)
         for first in range(0, len(self.items), step):
             for outcome in self._outcomes(range(first, min(first + step, len(self.items))), model, counts):
@@ -283,11 +275,7 @@ class _Counts:
         what = "targets" if settings.target == "word" else "sentences"
         if count["identical"]:
             yield Notice(f"{plural(count['identical'], 'pair')} of identical sentences, {COUNTED[settings.ties]}")
-        if 0 < count["ties"] == count["judged"]:
-            tied = f"all {plural(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}"
-            yield Notice(f"{tied}: the accuracy is not measurable", measurable=False)
-        elif count["ties"]:
-            yield Notice(f"{plural(count['ties'], 'pair')} tied, {COUNTED[settings.ties]}")
+        yield from notices_of_ties(count["ties"], count["judged"], "pair", settings.ties)
         if count["missing"]:
             where = plural(count["with missing"], what.rstrip("s"))
             yield Notice(f"{plural(count['missing'], 'token')} without a log-probability in {where}, counted as 0")
@@ -299,10 +287,8 @@ class _Counts:
         if count["not listed"]:
             unit = "word" if settings.unigrams is None else settings.unigrams.unit
             yield Notice(f"{plural(count['not listed'], unit)} missing from the unigram model")
-        if len(settings.links) > 1:
-            judged = count["pairs"] - self.unjudged.total()
-            changed = ", ".join(f"{self.changed[link]} by {link}" for link in settings.links[1:])
-            yield Notice(f"judged differently than by {settings.links[0]}, of {plural(judged, 'pair')}: {changed}")
+        judged = count["pairs"] - self.unjudged.total()
+        yield from notices_of_changes(self.changed, settings.links, judged, "pair")
         if settings.target == "word" and count["several"] and not settings.single_piece_only:
             some = f"{plural(count['several'], 'pair')} of {count['pairs']}"
             yield Notice(f"{some} with a target of several tokens; their log-probabilities are added up")

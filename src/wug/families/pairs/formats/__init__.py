@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName, suggestion
 from wug.families.named_columns import GROUP_COLUMNS
-from wug.families.pairs.formats import lines, one_row, standard, two_rows
-from wug.families.pairs.formats.labels import PairLabels, comma_separated
-from wug.families.pairs.pair import Pair, ParsedPairs
+from wug.families.pairs.formats import lines, original, published, standard, tables
+from wug.families.pairs.formats.tables import PairLabels, comma_separated
+from wug.families.pairs.pair import Pair, ParsedPairs, distinct_groups
 from wug.files import head as head_of
 from wug.files import require_text, shortened
 from wug.problems import ProblemList
@@ -25,7 +25,6 @@ from wug.record_tables import columns_of, header_of, stem, suffix_of
 class PairsFormat(NamedTuple):
     """A file format for minimal pairs."""
 
-    title: str
     recognises: Callable[[Path, str], bool]
     parse: Callable[[Path, PairLabels], ParsedPairs]
     in_folders: bool = False
@@ -54,33 +53,20 @@ def _refuse_crows_pairs(path: Path, labels: PairLabels) -> ParsedPairs:
     )
 
 
-def _one_row(name: str, layout: one_row.RowLayout) -> PairsFormat:
-    return PairsFormat(
-        layout.title,
-        lambda _, head: layout.recognises(set(columns_of(head))),
-        partial(one_row.parse, name, layout),
-        True,
-    )
-
-
-def _two_rows(name: str, layout: two_rows.TwoRowLayout) -> PairsFormat:
-    return PairsFormat(layout.title, lambda _, head: layout.recognises(head), partial(two_rows.parse, name), True)
-
-
+_PUBLISHED = {**published.LAYOUTS, "blimp": standard.BLIMP}
 FORMATS: Mapping[str, PairsFormat] = {
-    "original": PairsFormat("original (Gulordava et al.)", two_rows.recognises_original, two_rows.parse_original),
-    "word": PairsFormat("word-focused", _recognises_words, partial(one_row.parse, "word", standard.WORDS)),
-    "sentence": PairsFormat(
-        "sentence-focused", _recognises_sentences, partial(one_row.parse, "sentence", standard.SENTENCES)
-    ),
-    **{name: _one_row(name, layout) for name, layout in one_row.LAYOUTS.items()},
-    **{name: _two_rows(name, layout) for name, layout in two_rows.LAYOUTS.items()},
-    "blimp": _one_row("blimp", standard.BLIMP),
-    "true-false": PairsFormat("True/False rows", lines.recognises_marks, lines.parse_marks, True),
-    "marvin-linzen": PairsFormat("Marvin–Linzen", lines.recognises_cases, lines.parse_cases),
-    "linzen": PairsFormat("line-aligned", lines.recognises_aligned, lines.parse_aligned),
-    "crows-pairs": PairsFormat("CrowS-Pairs", _recognises_crows_pairs, _refuse_crows_pairs),
-    "lines": PairsFormat("alternating good and bad sentences", lambda *_: False, lines.parse_alternating, True),
+    "original": PairsFormat(original.recognises, original.parse),
+    "word": PairsFormat(_recognises_words, partial(tables.parse, "word", standard.WORDS)),
+    "sentence": PairsFormat(_recognises_sentences, partial(tables.parse, "sentence", standard.SENTENCES)),
+    **{
+        name: PairsFormat(layout.recognises, partial(tables.parse, name, layout), True)
+        for name, layout in _PUBLISHED.items()
+    },
+    "true-false": PairsFormat(lines.recognises_marks, lines.parse_marks, True),
+    "marvin-linzen": PairsFormat(lines.recognises_cases, lines.parse_cases),
+    "linzen": PairsFormat(lines.recognises_aligned, lines.parse_aligned),
+    "crows-pairs": PairsFormat(_recognises_crows_pairs, _refuse_crows_pairs),
+    "lines": PairsFormat(lambda *_: False, lines.parse_alternating, True),
 }
 """By name; the first that recognises a file is used."""
 
@@ -98,7 +84,7 @@ _IMPLIED_BY = {"paradigm": {"paradigm", "pattern"}, "phenomenon": {"phenomenon",
 def format_of(path: Path, head: str) -> str | None:
     """The name of the format of a file, or of most files of a folder; None if it is unknown."""
     if path.is_dir():
-        return _most_common(name for file in _files_below(path) if (name := _format_in_folder(file, {})) is not None)
+        return _most_common(filter(None, (_format_in_folder(file, {}) for file in _files_below(path))))
     return next((name for name, form in FORMATS.items() if form.recognises(path, head)), None)
 
 
@@ -127,9 +113,7 @@ def _parse_file(path: Path, options: Mapping[str, str], labels: PairLabels) -> P
     if any(name in options for name in COLUMNS):
         return _parse_named_columns(path, options, labels)
     head = head_of(path)
-    name = _format_in_folder(path, options) or options.get("format") or format_of(path, head)
-    if name is None and labels.lines is not None:
-        name = "lines"
+    name = options.get("format") or format_of(path, head) or ("lines" if labels.lines is not None else None)
     if name is None:
         require_text(path)
         if not path.exists():
@@ -150,10 +134,10 @@ def _parse_named_columns(path: Path, options: Mapping[str, str], labels: PairLab
         if not ("good" in options and "bad" in options):
             missing = "bad" if "good" in options else "good"
             raise InputError(f"name both columns of sentences: -S {missing}=COLUMN is missing", file=path)
-        return one_row.parse("sentence", standard.sentence_layout(options["good"], options["bad"]), path, labels)
+        return tables.parse("sentence", standard.sentence_layout(options["good"], options["bad"]), path, labels)
     form, form_alt, len_prefix = (options.get(name, name) for name in COLUMNS[3:])
     layout = standard.word_layout(options.get("sentence", "sent"), form, form_alt, len_prefix)
-    return one_row.parse("word", layout, path, labels)
+    return tables.parse("word", layout, path, labels)
 
 
 def _parse_folder(path: Path, options: Mapping[str, str], labels: PairLabels) -> ParsedPairs:
@@ -271,9 +255,9 @@ def _require_named(path: Path, parsed: ParsedPairs, labels: PairLabels) -> None:
     if labels.human is not None and all(pair.human is None for pair in parsed.pairs):
         message = f"no pair has a judgement by people in a column {labels.human!r}."
         raise InputError(f"{message}{suggestion(labels.human, columns)}", file=path)
-    distinct = {id(pair.groups): pair.groups for pair in parsed.pairs}.values()
+    known = {name for groups in distinct_groups(parsed.pairs) for name in groups}
     for name in labels.groups:
-        if not any(name in groups for groups in distinct):
+        if name not in known:
             raise InputError(f"no pair has a value in a column {name!r}.{suggestion(name, columns)}", file=path)
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.pairs.formats.labels import PairLabels
+from wug.families.pairs.formats.tables import PairLabels
 from wug.families.pairs.pair import GroupPool, Pair, ParsedPairs, split_punctuation, with_forms, without_eos
 from wug.files import head as head_of
 from wug.files import read_lines

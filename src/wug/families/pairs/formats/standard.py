@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from wug.families.pairs.formats.one_row import RowLayout, RowPair, RowReader, in_columns
+from wug.families.pairs.formats.tables import BAD, GOOD, RowPair, RowReader, TableLayout, in_columns
 from wug.families.pairs.pair import Target, split_punctuation, with_forms, without_eos
 from wug.problems import ProblemList
 from wug.record_tables import Record, count_of, plain, text_of
 
-GOOD, BAD = "sentence_good", "sentence_bad"
 _PHENOMENA = {"s-selection": "argument_structure"}
 """Terms that the tables of Warstadt et al. (2020) count as another: they have twelve phenomena, not thirteen."""
 
@@ -22,13 +21,13 @@ def without_phenomenon(groups: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in groups.items() if not (derived and name == "phenomenon")}
 
 
-def sentence_layout(good_column: str, bad_column: str) -> RowLayout:
+def sentence_layout(good_column: str, bad_column: str) -> TableLayout:
     """A table with the good and the bad sentence in these columns."""
     read = in_columns((good_column, bad_column), clean=without_eos)
-    return _standard_layout("sentence-focused", read, good_column, bad_column)
+    return _standard_layout(read, good_column, bad_column)
 
 
-def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str) -> RowLayout:
+def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str) -> TableLayout:
     """A table with a sentence, two forms of a word, and the number of words before it."""
 
     def read(record: Record, problems: ProblemList) -> Iterator[RowPair]:
@@ -57,11 +56,14 @@ def word_layout(sentence_column: str, form: str, form_alt: str, len_prefix: str)
         pair = with_forms("", words, length, forms, {})
         yield RowPair(pair.good, pair.bad, pair.target, sentence=pair.sentence, third_form=third_form)
 
-    return _standard_layout("word-focused", read, sentence_column, form, form_alt, len_prefix)
+    return _standard_layout(read, sentence_column, form, form_alt, len_prefix)
 
 
-def _standard_layout(title: str, read: RowReader, *required: str) -> RowLayout:
-    return RowLayout(title, frozenset(), read, standard=True, required=required, name=_item_or_number)
+def _standard_layout(read: RowReader, *required: str) -> TableLayout:
+    def name(record: Record, number: int) -> str:
+        return plain(record.fields.get("item")) or str(number)
+
+    return TableLayout(frozenset(), read, standard=True, required=required, name=name)
 
 
 def _blimp_pair(record: Record, problems: ProblemList) -> Iterator[RowPair]:
@@ -110,12 +112,7 @@ def _blimp_name(record: Record, number: int) -> str:
     return f"{fields['UID']}/{name}" if "UID" in fields else name
 
 
-def _item_or_number(record: Record, number: int) -> str:
-    return plain(record.fields.get("item")) or str(number)
-
-
-BLIMP = RowLayout(
-    "BLiMP",
+BLIMP = TableLayout(
     {GOOD, BAD},
     _blimp_pair,
     # Where sets like BLiMP have the paradigm.

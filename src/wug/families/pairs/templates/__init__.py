@@ -5,38 +5,25 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from wug.errors import InputError, UnknownName
-from wug.families.pairs.conversion import tab_separated
+from wug.families.pairs.conversion import write_sentences, write_words
+from wug.families.pairs.pair import Pair, with_forms
 from wug.families.pairs.templates.grammar import (
     LexiconEntry,
     Pattern,
     Piece,
     Slot,
     TemplateGrammar,
-    built_in,
     form_of,
     load,
     slots,
 )
-
-__all__ = [
-    "Example",
-    "GeneratedTable",
-    "Pattern",
-    "TemplateGrammar",
-    "built_in",
-    "categories",
-    "generate",
-    "load",
-    "patterns",
-    "sentence_focused",
-    "word_focused",
-]
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _BEFORE_PUNCTUATION = re.compile(r"(?<=\w)(?=[.,;:!?])")
@@ -58,25 +45,17 @@ class Example(NamedTuple):
     compare: str
     """`word` if the word that differs shows the error, `sentence` if only the whole sentence does."""
 
+    @property
+    def groups(self) -> Mapping[str, str]:
+        """What a table says of the pair."""
+        return {"pattern": self.pattern, "condition": self.condition, "contrast": self.contrast}
+
 
 class GeneratedTable(NamedTuple):
     """A table of generated pairs as text, and warnings about pairs that it cannot hold."""
 
     text: str
     notices: tuple[str, ...] = ()
-
-
-def categories(lexicon: Path | str | None = None) -> list[str]:
-    """The categories of patterns: `coord`, `tense`, `agreement`, `reflexives`, `npi`, or those of a grammar file."""
-    return load(lexicon).categories
-
-
-def patterns(category: str | None = None, lexicon: Path | str | None = None) -> list[Pattern]:
-    """The patterns of a category, or all patterns, in order."""
-    grammar = load(lexicon)
-    if category is not None and category not in grammar.categories:
-        raise UnknownName("category of templates", category, grammar.categories)
-    return [pattern for pattern in grammar.patterns.values() if category in (None, pattern.category)]
 
 
 def generate(
@@ -101,7 +80,9 @@ def generate(
     if n is not None and n < 1:
         raise InputError(f"n is {n}: give at least one sentence per pattern, or leave it out for all")
     grammar = load(lexicon)
-    chosen = {pattern.name: pattern for pattern in patterns(category, lexicon)}
+    if category not in grammar.categories:
+        raise UnknownName("category of templates", category, grammar.categories)
+    chosen = {name: pattern for name, pattern in grammar.patterns.items() if pattern.category == category}
     for name in only or ():
         if name not in chosen:
             raise UnknownName(f"pattern of {category}", name, chosen)
@@ -119,8 +100,11 @@ def sentence_focused(examples: Sequence[Example], spaced: bool = False) -> Gener
     With `spaced`, punctuation marks are separate words and sentences end with `<eos>`.
     """
     format = _spaced if spaced else str
-    rows = [[example.pattern, format(example.good), format(example.bad)] for example in examples]
-    return GeneratedTable(_table(["pattern", "sent", "sent_alt"], rows, examples))
+    pairs = [
+        Pair(str(number), format(example.good), format(example.bad), example.groups)
+        for number, example in enumerate(examples, 1)
+    ]
+    return GeneratedTable(write_sentences(pairs))
 
 
 def word_focused(examples: Sequence[Example]) -> GeneratedTable:
@@ -129,33 +113,23 @@ def word_focused(examples: Sequence[Example]) -> GeneratedTable:
     Punctuation marks are separate words, and sentences end with `<eos>`. Pairs that differ in several words, or in a
     word that does not show the error, are left out with a notice; InputError if no pair is left.
     """
-    fitting: list[Example] = []
-    rows: list[list[str]] = []
-    left_out: dict[str, int] = {}
+    pairs: list[Pair] = []
+    left_out: Counter[str] = Counter()
     for example in examples:
         good, bad = _spaced(example.good).split(), _spaced(example.bad).split()
         differing = [k for k, words in enumerate(zip(good, bad, strict=False)) if words[0] != words[1]]
         if example.compare != "word" or len(good) != len(bad) or len(differing) != 1:
-            left_out[example.pattern] = left_out.get(example.pattern, 0) + 1
+            left_out[example.pattern] += 1
         else:
             at = differing[0]
-            fitting.append(example)
-            rows.append([example.pattern, good[at], bad[at], " ".join(good), str(at)])
+            pairs.append(with_forms(str(len(pairs) + 1), good, at, (good[at], bad[at]), example.groups))
     notices = tuple(
         f"{pattern}: {count} pairs left out, which differ in more than one word; write them sentence-focused"
         for pattern, count in left_out.items()
     )
-    if not fitting:
+    if not pairs:
         raise InputError("none of these pairs can be word-focused. " + "; ".join(notices or ["there are none"]))
-    return GeneratedTable(_table(["pattern", "form", "form_alt", "sent", "len_prefix"], rows, fitting), notices)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], examples: Sequence[Example]) -> str:
-    extra = {
-        "condition": [example.condition for example in examples],
-        "contrast": [example.contrast for example in examples],
-    }
-    return tab_separated(header, rows, {name: values for name, values in extra.items() if any(values)})
+    return GeneratedTable(write_words(pairs), notices)
 
 
 def _spaced(sentence: str) -> str:
@@ -166,9 +140,10 @@ class _Variant(NamedTuple):
     """A pattern in one of its conditions, with the words for its slots."""
 
     values: Mapping[str, str]
-    names: tuple[str, ...]
+    classes: Mapping[str, str]
+    """The class of each slot."""
     items: tuple[tuple[LexiconEntry, ...], ...]
-    same_class: tuple[tuple[int, int], ...]
+    """The words for each slot."""
     right: Sequence[Piece]
     wrong: tuple[tuple[Sequence[Piece], Mapping[str, str]], ...]
     """The pieces of each wrong sentence, and the values of the features in it."""
@@ -198,9 +173,8 @@ def _examples(grammar: TemplateGrammar, pattern: Pattern, n: int | None, seed: i
 
 
 def _all_sentences(grammar: TemplateGrammar, variant: _Variant) -> Iterator[_Sentences]:
-    for indices in product(*(range(len(items)) for items in variant.items)):
-        if (sentences := _realise(grammar, variant, indices)) is not None:
-            yield sentences
+    combinations = product(*(range(len(items)) for items in variant.items))
+    return filter(None, (_realise(grammar, variant, indices) for indices in combinations))
 
 
 def _sample(grammar: TemplateGrammar, variant: _Variant, n: int, rng: random.Random) -> list[_Sentences]:
@@ -226,17 +200,10 @@ def _sample(grammar: TemplateGrammar, variant: _Variant, n: int, rng: random.Ran
 
 
 def _variant(grammar: TemplateGrammar, pattern: Pattern, values: dict[str, str]) -> _Variant:
-    right, *foils = pattern.template.sentences()
-    classes = {slot.name: slot.word_class for pieces in (right, *foils) for slot in slots(pieces)}
-    names = tuple(classes)
-    same_class = tuple(
-        (first, second)
-        for second, name in enumerate(names)
-        for first in range(second)
-        if classes[names[first]] == classes[name]
-    )
+    right, *foils = pattern.sentences
+    classes = {slot.name: slot.word_class for pieces in pattern.sentences for slot in slots(pieces)}
     wrong = tuple((pieces, values | others) for pieces in foils for others in _other_values(pattern, pieces, values))
-    return _Variant(values, names, tuple(grammar.lexicon[classes[name]] for name in names), same_class, right, wrong)
+    return _Variant(values, classes, tuple(grammar.lexicon[name] for name in classes.values()), right, wrong)
 
 
 def _other_values(pattern: Pattern, pieces: Sequence[Piece], values: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -248,9 +215,9 @@ def _other_values(pattern: Pattern, pieces: Sequence[Piece], values: Mapping[str
 
 def _realise(grammar: TemplateGrammar, variant: _Variant, indices: Sequence[int]) -> _Sentences | None:
     """The sentences with one combination of words; None if a word would occur twice."""
-    if any(indices[first] == indices[second] for first, second in variant.same_class):
+    if len(set(zip(variant.classes.values(), indices, strict=True))) < len(indices):
         return None
-    chosen = {name: items[k] for name, items, k in zip(variant.names, variant.items, indices, strict=True)}
+    chosen = {name: items[k] for name, items, k in zip(variant.classes, variant.items, indices, strict=True)}
     good = _sentence(variant.right, variant.values, chosen)
     words = [word for word in _WORD.findall(good.lower()) if word not in grammar.function_words]
     if len(words) != len(set(words)):

@@ -7,7 +7,7 @@ the right and the wrong alternatives in brackets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -49,32 +49,13 @@ class Slot:
 Piece = str | Slot
 
 
-Alternatives = tuple[tuple[Piece, ...], ...]
-"""The contents of a bracket: the right words, then the wrong ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceTemplate:
-    """A parsed pattern text."""
-
-    parts: tuple[Piece | Alternatives, ...]
-
-    def sentences(self) -> list[list[Piece]]:
-        """The pieces of the right sentence, then those of each wrong one."""
-        count = max(len(part) for part in self.parts if isinstance(part, tuple))
-        return [
-            [piece for part in self.parts for piece in (part[number] if isinstance(part, tuple) else (part,))]
-            for number in range(count)
-        ]
-
-
 class Pattern(NamedTuple):
     """A template with the features that vary in it."""
 
     name: str
     category: str
-    text: str
-    template: SentenceTemplate
+    sentences: Sequence[Sequence[Piece]]
+    """The right sentence, then the wrong ones."""
     vary: Mapping[str, tuple[str, ...]]
     label: str
     """The name of a condition, with the names of features in braces."""
@@ -93,7 +74,6 @@ class Pattern(NamedTuple):
 class TemplateGrammar(NamedTuple):
     """Patterns, and a lexicon for them."""
 
-    language: str
     function_words: frozenset[str]
     """Words that may occur twice in a sentence."""
     lexicon: Mapping[str, tuple[LexiconEntry, ...]]
@@ -116,58 +96,55 @@ def form_of(slot: Slot, values: Mapping[str, str], chosen: Mapping[str, LexiconE
     return chosen[slot.name][name]
 
 
-def slots(pieces: Sequence[Piece]) -> Iterator[Slot]:
+def slots(pieces: Sequence[Piece]) -> list[Slot]:
     """The slots among some pieces."""
-    return (piece for piece in pieces if isinstance(piece, Slot))
+    return [piece for piece in pieces if isinstance(piece, Slot)]
 
 
-def parse_template(text: str) -> SentenceTemplate:
-    """Parse the text of a pattern; FormulaError with the position of an error."""
-    parts: list[Piece | Alternatives] = []
+def parse_template(text: str) -> list[list[Piece]]:
+    """The right sentence of a pattern, then the wrong ones; FormulaError with the position of an error."""
+    parts: list[list[list[Piece]]] = []
     at = 0
-    for bracket in re.finditer(r"\[[^\[\]]*\]", text):
-        parts += _pieces(text, at, text[at : bracket.start()])
-        parts.append(_alternatives(text, bracket.start(), bracket.group()[1:-1]))
-        at = bracket.end()
-    parts += _pieces(text, at, text[at:])
-    counts = {len(part) for part in parts if isinstance(part, tuple)}
+    for number, chunk in enumerate(re.split(r"(\[[^\[\]]*\])", text)):
+        in_brackets = number % 2 == 1
+        parts.append(_alternatives(text, at, chunk[1:-1]) if in_brackets else [_pieces(text, at, chunk)])
+        at += len(chunk)
+    counts = {len(part) for part in parts[1::2]}
     if not counts:
         raise FormulaError("there is no difference between the sentences; write [right|*wrong]", text, 0, len(text))
     if len(counts) > 1:
         raise FormulaError("all brackets need the same number of starred alternatives", text, 0, len(text))
-    return SentenceTemplate(tuple(parts))
+    return [[piece for part in parts for piece in part[number % len(part)]] for number in range(counts.pop())]
 
 
-def _alternatives(text: str, start: int, inside: str) -> Alternatives:
-    alternatives: list[tuple[Piece, ...]] = []
+def _alternatives(text: str, start: int, inside: str) -> list[list[Piece]]:
+    """The contents of a bracket: the right words, then the wrong ones."""
+    alternatives: list[list[Piece]] = []
     at = start + 1
     for number, alternative in enumerate(inside.split("|")):
         starred = alternative.startswith("*")
         if starred != (number > 0):
             why = "the first alternative is the right one and has no star" if starred else "a wrong form needs a star"
             raise FormulaError(why, text, at, at + len(alternative))
-        alternatives.append(tuple(_pieces(text, at + starred, alternative[starred:])))
+        alternatives.append(_pieces(text, at + starred, alternative[starred:]))
         at += len(alternative) + 1
     if len(alternatives) < 2:
         raise FormulaError("a bracket needs a wrong alternative: [right|*wrong]", text, start, at)
-    return tuple(alternatives)
+    return alternatives
 
 
-def _pieces(text: str, start: int, chunk: str) -> Iterator[Piece]:
-    at = 0
-    for match in re.finditer(r"\{([^{}]*)\}", chunk):
-        yield from _literal(text, start + at, chunk[at : match.start()])
-        yield _slot(text, start + match.start(1), match.group(1))
-        at = match.end()
-    yield from _literal(text, start + at, chunk[at:])
-
-
-def _literal(text: str, start: int, words: str) -> Iterator[str]:
-    if stray := re.search(r"[\[\]{}|*]", words):
-        at = start + stray.start()
-        raise FormulaError(f"unexpected {stray.group()!r}", text, at, at + 1)
-    if words:
-        yield words
+def _pieces(text: str, at: int, chunk: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    for number, part in enumerate(re.split(r"\{([^{}]*)\}", chunk)):
+        if number % 2 == 1:  # in braces
+            pieces.append(_slot(text, at + 1, part))
+            at += len(part) + 2
+            continue
+        if stray := re.search(r"[\[\]{}|*]", part):
+            raise FormulaError(f"unexpected {stray.group()!r}", text, at + stray.start(), at + stray.end())
+        pieces += [part] if part else []
+        at += len(part)
+    return pieces
 
 
 def _slot(text: str, start: int, inside: str) -> Slot:
@@ -215,7 +192,6 @@ def _data(path: Path) -> dict[str, Any]:
     words = _strings(data.get("function_words", []), str(path), "function_words")
     names = {entry.get("name") for entry in data.get("pattern", []) if isinstance(entry, dict)}
     return {
-        "language": data.get("language", base["language"]),
         "function_words": base["function_words"] + words,
         "lexicon": base["lexicon"] | data.get("lexicon", {}),
         "pattern": [old for old in base["pattern"] if old["name"] not in names] + data.get("pattern", []),
@@ -242,7 +218,7 @@ def _grammar(data: Mapping[str, Any], file: str) -> TemplateGrammar:
             _check_forms(lexicon, pattern)
         except InputError as error:
             raise InputError(error.message, file=file, place=f"pattern {pattern.name}") from None
-    return TemplateGrammar(str(data.get("language", "")), words, lexicon, patterns)
+    return TemplateGrammar(words, lexicon, patterns)
 
 
 def _word_class(entry: object, file: str, place: str) -> tuple[LexiconEntry, ...]:
@@ -279,15 +255,15 @@ def _pattern(entry: Mapping[str, Any], file: str, place: str) -> Pattern:
         if feature not in vary:
             raise InputError(f"condition has {feature!r}, which does not vary", file=file, place=place)
     try:
-        template = parse_template(entry["text"])
+        sentences = parse_template(entry["text"])
     except FormulaError as error:
         raise FormulaError(error.message, error.formula, error.start, error.end, file=file, place=place) from None
-    return Pattern(name, entry["category"], entry["text"], template, vary, label, compare)
+    return Pattern(name, entry["category"], sentences, vary, label, compare)
 
 
 def _check_forms(lexicon: Mapping[str, tuple[LexiconEntry, ...]], pattern: Pattern) -> None:
     """Refuse a pattern with a slot that no word can fill."""
-    every = [slot for pieces in pattern.template.sentences() for slot in slots(pieces)]
+    every = [slot for pieces in pattern.sentences for slot in slots(pieces)]
     classes = {slot.name: slot.word_class for slot in every}
     for slot in every:
         if slot.word_class not in lexicon:
@@ -297,10 +273,9 @@ def _check_forms(lexicon: Mapping[str, tuple[LexiconEntry, ...]], pattern: Patte
         for name in sorted({".".join(values) for values in product(*choices)}):
             if name not in known:
                 raise InputError(f"{slot.word_class} has no form {name!r}; it has {', '.join(map(repr, known))}")
-    for slot in slots(pattern.template.sentences()[0]):
-        for feature in slot.features:
-            if feature.other:
-                raise InputError(f"-{feature.name} is outside a starred alternative")
+    for feature in (feature for slot in slots(pattern.sentences[0]) for feature in slot.features):
+        if feature.other:
+            raise InputError(f"-{feature.name} is outside a starred alternative")
 
 
 def _possible_values(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from wug.families.links import MARGIN, link_label, shown_scale
 from wug.families.pairs import outcomes
-from wug.families.pairs.settings import TARGET_OF_FILE
+from wug.families.pairs.scoring import TARGET_OF_FILE
 from wug.families.pairs.view import figures
-from wug.families.pairs.view.methods import across, is_question, question_figure
+from wug.families.pairs.view.figures import across, is_question, question_figure
 from wug.formatting import bits, headlines, plural
 from wug.outcomes import Outcome, Result
 from wug.requests import LN2
@@ -79,7 +79,7 @@ def items(result: Result, rows: Rows) -> page.ItemsView:
     with_words = any(row.outcome.detail.get("words_good") for row in probe)
     return page.ItemsView(
         outcomes.ACCURACY,
-        _item_view(factor),
+        partial(_item, factor=factor),
         (failing,),
         size=50,
         noun="pair",
@@ -116,10 +116,9 @@ def _surprisal(outcome: Outcome) -> float | None:
     return None if score is None else -score
 
 
-_KEYS = (*outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)
 SORTS = (
-    page.sort_by("margin", "margin", lambda outcome: outcomes.PairOutcome.of(outcome).margin, *_KEYS),
-    page.sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *_KEYS),
+    page.sort_by("margin", "margin", lambda outcome: outcomes.PairOutcome.of(outcome).margin, *outcomes.JUDGEMENT_KEYS),
+    page.sort_by("surprisal", "surprisal of the grammatical one", _surprisal, *outcomes.JUDGEMENT_KEYS),
 )
 
 
@@ -130,7 +129,7 @@ def _tally(rows: Rows) -> page.CountsPart:
     tokens = rows.numbers(Filter(outcomes.ACCURACY), outcomes.TOKEN_KEYS)
     good, bad = (tokens[key].filled(0) if key in tokens else np.zeros(()) for key in outcomes.TOKEN_KEYS)
     split = int(np.count_nonzero(good - bad))
-    for row in rows.each(Filter(outcomes.ACCURACY, value="false"), keys=(*outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)):
+    for row in rows.each(Filter(outcomes.ACCURACY, value="false"), keys=outcomes.JUDGEMENT_KEYS):
         pair = outcomes.PairOutcome.of(row.outcome)
         tied += pair.tied
         identical += pair.identical
@@ -148,12 +147,6 @@ def _tally(rows: Rows) -> page.CountsPart:
         ),
     )
     return page.CountsPart(tuple(row for row in counted if row[1]))
-
-
-@cache
-def _item_view(factor: float) -> Callable[[OutcomeRow, Sequence[OutcomeRow]], page.ItemView]:
-    """How a pair is shown, with its scores multiplied by a factor."""
-    return partial(_item, factor=factor)
 
 
 def _item(row: OutcomeRow, judgements: Sequence[OutcomeRow], *, factor: float) -> page.ItemView:

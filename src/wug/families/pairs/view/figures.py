@@ -1,4 +1,4 @@
-"""The charts and tables of minimal pairs."""
+"""The charts and tables of minimal pairs, of questions about them, and of methods compared on one model."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from wug.families.pairs import outcomes
-from wug.families.sampling import evenly_spaced
+from wug.families.pairs.questions import FIRST_OPTION_RATE, YES_RATE
+from wug.families.suite import evenly_spaced
 from wug.formatting import FormattedEstimate, finite_or_none, number, percent, plural, spaced_name
 from wug.identity import Group
+from wug.labels import short_names
 from wug.outcomes import Result
 from wug.rows import Filter, Rows
 from wug.views import charts, grouped
@@ -37,6 +39,17 @@ RIGHT, WRONG, TIED, NOT_RIGHT = "right", "wrong", "tied", "wrong or tied"
 TIED_COLOUR = 6
 HUMAN_TITLE = "Judgements by people"
 HUMAN_NOTE = "By how much people prefer the grammatical sentence of a pair, against the model's margin."
+BIAS = (FIRST_OPTION_RATE, YES_RATE)
+"""Shares of one answer, whatever the sentence: 0.5 means no bias."""
+ANSWER_METRICS = (
+    "accuracy_both_orders",
+    "accuracy_either_order",
+    "accuracy_mean_margin",
+    "balanced_accuracy",
+    *BIAS,
+    "invalid",
+)
+ANSWERS_NOTE = "Dots with 95% intervals. A share of first options, or of Yes, far from 50% is a bias."
 Fields = Mapping[str, Sequence[FormattedEstimate]]
 point = partial(grouped.point, chance=outcomes.CHANCE)
 
@@ -51,16 +64,16 @@ def group_figures(result: Result, paradigms: Callable[[], Sequence[Mapping[str, 
     note = interval_note(result, outcomes.ACCURACY)
     draw = partial(dots, note=note, value="accuracy")
     if outcomes.LANGUAGE in fields:
-        yield _languages(fields[outcomes.LANGUAGE], overall_of(result, outcomes.MACRO_ACCURACY), draw)
+        points = [point(row) for row in best_first(fields[outcomes.LANGUAGE])]
+        points += [point(row, name="macro average") for row in overall_of(result, outcomes.MACRO_ACCURACY)]
+        yield draw("languages", "Accuracy by language", points, row="language")
     yield from _types_and_patterns(fields, every.get(CROSSED, ()), draw)
-    yield from _fields_and_terms(fields, draw)
+    phenomenon = next((name for name in PHENOMENA if name in fields), "")  # nearly the same groups
+    if above := [name for name in ("field", phenomenon) if name in fields]:
+        points = [point(row, group=name) for name in above for row in best_first(fields[name])]
+        yield draw("terms", f"Accuracy by {' and '.join(above)}", points, row=" or ".join(above))
     if "paradigm" in fields:
-        above = next((name for name in PHENOMENA if name in every), None)
-        groups = paradigms() if above else ()
-        terms = {of_pair["paradigm"]: of_pair.get(above or "", "") for of_pair in groups if "paradigm" in of_pair}
-        yield _paradigms(
-            fields, terms, above, partial(draw, note=f"{note} Best first, by {above or 'accuracy'}.".strip())
-        )
+        yield _paradigms(fields, next((name for name in PHENOMENA if name in every), ""), paradigms, draw, note)
     others = {name: rows for name, rows in fields.items() if name not in SEPARATE}
     yield from field_figures(others, draw, id="others", value="Accuracy", point=point)
 
@@ -84,14 +97,6 @@ def _types_and_patterns(
     yield draw("types", f"Accuracy on {names} sentences", points, row="pattern", series="type")
 
 
-def _fields_and_terms(fields: Fields, draw: Callable[..., Figure]) -> Iterator[Figure]:
-    above = next((name for name in PHENOMENA if name in fields), "")  # nearly the same groups
-    there = [name for name in ("field", above) if name in fields]
-    if there:
-        points = [point(row, group=name) for name in there for row in best_first(fields[name])]
-        yield draw("terms", f"Accuracy by {' and '.join(there)}", points, row=" or ".join(there))
-
-
 def repeated_field(result: Result) -> Sequence[str]:
     """The field with nearly the same groups as another one, if there is one."""
     fields = {
@@ -100,16 +105,17 @@ def repeated_field(result: Result) -> Sequence[str]:
     return [name for name in PHENOMENA if name in fields][1:]
 
 
-def _languages(
-    rows: Sequence[FormattedEstimate], macro: Sequence[FormattedEstimate], draw: Callable[..., Figure]
+def _paradigms(
+    fields: Fields,
+    above: str,
+    paradigms: Callable[[], Sequence[Mapping[str, str]]],
+    draw: Callable[..., Figure],
+    note: str,
 ) -> Figure:
-    points = [*(point(row) for row in best_first(rows)), *(point(row, name="macro average") for row in macro)]
-    return draw("languages", "Accuracy by language", points, row="language")
-
-
-def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw: Callable[..., Figure]) -> Figure:
     """The paradigms by term or phenomenon, both sorted by accuracy."""
-    values = {row.group: row.value for row in fields.get(above or "", ())}
+    groups = paradigms() if above else ()
+    terms = {of_pair["paradigm"]: of_pair.get(above, "") for of_pair in groups if "paradigm" in of_pair}
+    values = {row.group: row.value for row in fields.get(above, ())}
 
     def rank(row: FormattedEstimate) -> tuple[float, str]:
         term = terms.get(row.group, "")
@@ -117,7 +123,8 @@ def _paradigms(fields: Fields, terms: Mapping[str, str], above: str | None, draw
 
     ordered = sorted(best_first(fields["paradigm"]), key=rank)
     points = [point(row, group=spaced_name(terms.get(row.group, ""))) for row in ordered]
-    return draw("paradigms", "Accuracy by paradigm", points, row="paradigm")
+    note = f"{note} Best first, by {above or 'accuracy'}.".strip()
+    return draw("paradigms", "Accuracy by paradigm", points, row="paradigm", note=note)
 
 
 def correlation_figure(result: Result, ceiling: float | None) -> Figure | None:
@@ -156,7 +163,7 @@ def _with_ceiling(draw: Callable[[], altair.LayerChart], ceiling: float) -> alta
 def human_figure(rows: Rows, scale: str, factor: float) -> Figure | None:
     """The model's margin against people's judgement, one dot per pair."""
     pairs = []
-    for row in rows.each(Filter(outcomes.ACCURACY), keys=("human", *outcomes.SCORE_KEYS, *outcomes.TEXT_KEYS)):
+    for row in rows.each(Filter(outcomes.ACCURACY), keys=("human", *outcomes.JUDGEMENT_KEYS)):
         human, pair = finite_or_none(row.outcome.detail.get("human")), outcomes.PairOutcome.of(row.outcome, factor)
         if human is not None and pair.margin is not None and pair.value is not None:
             pairs.append(charts.ScatterPoint(row.outcome.item, human, pair.margin, RIGHT if pair.value else NOT_RIGHT))
@@ -248,3 +255,60 @@ def _round_width(width: float) -> float:
         return 1.0
     power = 10.0 ** math.floor(math.log10(width))
     return min((step * power for step in (1, 2, 5, 10)), key=lambda step: abs(math.log(step / width)))
+
+
+def is_question(result: Result) -> bool:
+    """Whether a result is of a question about pairs."""
+    return any(estimate.metric in BIAS for estimate in result.estimates)
+
+
+def question_figure(result: Result) -> Figure:
+    """Accuracy over all and by order, and the bias towards one answer."""
+    fields = by_field(result, outcomes.ACCURACY)
+    points = [point(row, name="accuracy") for row in overall_of(result, outcomes.ACCURACY)]
+    points += [point(row, name=f"accuracy, {spaced_name(row.group)}") for row in fields.get("order", ())]
+    for metric in ANSWER_METRICS:
+        chance = outcomes.CHANCE if metric in BIAS else None
+        points += [grouped.point(row, name=spaced_name(metric), chance=chance) for row in overall_of(result, metric)]
+    return dots("answers", "Answers and their biases", points, note=ANSWERS_NOTE, value="share", row="metric")
+
+
+def across(results: Sequence[Result]) -> Iterator[Figure]:
+    """Methods compared, for each suite and model that was asked with several."""
+    groups: dict[tuple[str, str], dict[str, Result]] = {}
+    for result in results:
+        method, suite = result.signature.get("method"), result.signature.get("suite") or result.suite
+        if method is not None and result.status == "complete":
+            groups.setdefault((suite, result.model), {}).setdefault(method, result)
+    names = short_names(model for _, model in groups)
+    for index, ((suite, model), by_method) in enumerate(groups.items()):
+        if len(by_method) > 1:
+            yield _methods_figure(
+                f"methods-{index}", f"Methods on {suite.partition('@')[0]}, {names[model]}", by_method
+            )
+
+
+def _methods_figure(id: str, title: str, by_method: Mapping[str, Result]) -> Figure:
+    points: list[charts.Point] = []
+    first, *others = by_method
+    verdicts = {method: _verdicts(result) for method, result in by_method.items()}
+    for method, result in by_method.items():
+        points += [point(row, name=method, series="accuracy") for row in overall_of(result, outcomes.ACCURACY)]
+        points += [grouped.point(row, name=method, series="bias") for row in overall_of(result, *BIAS)]
+        shared = verdicts[first].keys() & verdicts[method].keys()
+        if method in others and shared:
+            same = fmean(1 - abs(verdicts[first][item] - verdicts[method][item]) for item in shared)
+            points.append(charts.Point(method, same, n=len(shared), series=f"agreement with {first}"))
+    note = (
+        f"Bias is the share of first options, or of Yes: 50% is none. Agreement is the share of pairs on which a "
+        f"method and {first} have the same verdict; a pair that is right in one of two orders counts half."
+    )
+    return dots(id, title, points, note=note, value="share", row="method", series="measure")
+
+
+def _verdicts(result: Result) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for outcome in result.outcomes:
+        if outcome.metric == outcomes.ACCURACY and outcome.value is not None:
+            values.setdefault(outcome.item, []).append(float(outcome.value))
+    return {item: fmean(shares) for item, shares in values.items()}

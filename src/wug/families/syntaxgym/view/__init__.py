@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wug.families.sampling import evenly_spaced
+from wug.families.suite import evenly_spaced
 from wug.families.syntaxgym.suite import SUMMARY, prediction_of
 from wug.families.syntaxgym.view import regions as by_region
 from wug.families.syntaxgym.view.regions import Conditions, ShownRegion, Tokens
