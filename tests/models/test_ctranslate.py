@@ -26,7 +26,6 @@ from evaluating import cached
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
 from wug.models import ctranslate
-from wug.models.ctranslate import opennmt as _opennmt
 from wug.models.spec import ModelSpec
 
 torch = pytest.importorskip("torch")
@@ -83,7 +82,7 @@ def test_an_answer_does_not_depend_on_the_batch(folder: Path, data: st.DataObjec
 
 def test_a_checkpoint_is_converted_once_and_answers_like_its_folder(checkpoint: Path, folder: Path) -> None:
     sources = tiny_seq2seq.sources(10)
-    made = _opennmt.converted(checkpoint)
+    made = ctranslate.converted(checkpoint)
     assert (made / "model.bin").read_bytes() == (folder / "model.bin").read_bytes()
     before = (made / "model.bin").stat().st_mtime_ns
     model = load(checkpoint, max_length="8")
@@ -96,7 +95,7 @@ def test_a_checkpoint_is_converted_once_and_answers_like_its_folder(checkpoint: 
 def test_the_file_layout_before_pytorch_1_6_is_read_too(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "old.pt"
     torch.save(tiny_seq2seq.opennmt_checkpoint(), path, _use_new_zipfile_serialization=False)
-    assert (_opennmt.converted(path) / "model.bin").read_bytes() == (folder / "model.bin").read_bytes()
+    assert (ctranslate.converted(path) / "model.bin").read_bytes() == (folder / "model.bin").read_bytes()
 
 
 class _Thing:
@@ -170,7 +169,7 @@ def test_vocabularies_of_older_versions_are_read_without_their_packages(
     torch.save({**tiny_seq2seq.opennmt_checkpoint(), "vocab": vocabularies}, path)
     for name in modules:
         monkeypatch.delitem(sys.modules, name)
-    made = _opennmt.converted(path)
+    made = ctranslate.converted(path)
     assert (made / "model.bin").read_bytes() == (folder / "model.bin").read_bytes()
     assert json.loads((made / "shared_vocabulary.json").read_text()) == tiny_seq2seq.WORDS
 

@@ -15,7 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import normalizers
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig, T5ForConditionalGeneration
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, T5ForConditionalGeneration
 
 import tiny
 import tiny_seq2seq
@@ -25,7 +25,6 @@ from evaluating import cached
 from tiny_seq2seq import load
 from wug.errors import InputError, MissingExtra, ModelError, UnknownName
 from wug.evaluation.evaluate import evaluate
-from wug.models.decoding import greedy
 from wug.models.decoding.generation import Decoder
 
 pytestmark = pytest.mark.slow
@@ -130,21 +129,6 @@ def test_how_long_an_answer_may_be_is_decided_by_its_own_source(made: Maker) -> 
     assert model.options["max_length"] == "auto"
 
 
-def test_rows_that_ended_are_taken_out_without_changing_an_answer(made: Maker) -> None:
-    model = load(made(), max_length="40", engine="transformers")
-    sources = tiny_seq2seq.sources(12)
-    assert isinstance(model.decoder, Decoder)
-    assert model.decoder._drops_finished_rows
-    quick = texts(model.generate(sources))
-    model.decoder._drops_finished_rows = False
-    assert texts(model.generate(sources)) == quick
-
-
-def test_a_model_with_forbidden_words_is_left_to_transformers() -> None:
-    assert greedy.leaves_tokens_alone(GenerationConfig(eos_token_id=1))
-    assert not greedy.leaves_tokens_alone(GenerationConfig(eos_token_id=1, suppress_tokens=[5]))
-
-
 def test_memory_that_runs_out_halves_the_batch(
     made: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -152,14 +136,14 @@ def test_memory_that_runs_out_halves_the_batch(
     sources = tiny_seq2seq.sources(9)
     expected = texts(model.generate(sources))
     assert isinstance(model.decoder, Decoder)
-    write = model.decoder._decode_dropping_rows
+    write = model.decoder._generate
 
     def scarce(rows: Sequence[Sequence[int]], bound: int) -> Any:
         if len(rows) > 2:
             raise torch.OutOfMemoryError("no room")
         return write(rows, bound)
 
-    monkeypatch.setattr(model.decoder, "_decode_dropping_rows", scarce)
+    monkeypatch.setattr(model.decoder, "_generate", scarce)
     assert texts(model.generate(sources)) == expected
     assert "memory ran out" in caplog.text
 
@@ -170,7 +154,7 @@ def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pyt
     def none(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(model.decoder, "_decode_dropping_rows", none)
+    monkeypatch.setattr(model.decoder, "_generate", none)
     with pytest.raises(ModelError, match=r"out of memory for 1.. tokens"):
         model.generate(["copy A1"])
 

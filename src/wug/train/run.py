@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
-from wug import registry
+from wug import __version__, registry
 from wug.errors import InputError, MissingExtra, ModelError
+from wug.files import write_text
 from wug.interfaces import Suite
-from wug.train.card import ModelCard
 from wug.train.checkpoint import TrainingFolder, TrainingState
 from wug.train.loop import EpochTest, Report, TrainingSettings, train
-from wug.train.material import material_of
-from wug.train.options import CONFIGURED, Training
+from wug.train.material import ExampleMaterial, TextMaterial, material_of
+from wug.train.options import CONFIGURED, Training, TrainingConfig
 from wug.train.steps import TrainingTask
+
+LAST_STEPS = 50
+ENCODINGS = {
+    "causal": "the BOS token `<|endoftext|>` before a text",
+    "masked": "a text between `<s>` and `</s>`",
+    "seq2seq": "`</s>` after a text",
+}
+"""Where the tokenizer of each kind of Hugging Face model puts special tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,7 @@ def run_training(training: Training, output: TrainingOutput) -> TrainingState | 
         )
         state = train(task, config, training.output, loop_settings)
     task.save(training.output, training.dtype)
-    ModelCard(training, material, output.command, parameters, device).write(config, state)
+    _write_card(training, material, config, state, command=output.command, parameters=parameters, device=device)
     folder.finish()
     return state
 
@@ -154,3 +163,56 @@ def _epoch_test(
         return sum(value for _, value in headlines) / len(headlines) if headlines else None
 
     return test
+
+
+def _write_card(
+    training: Training, material: TextMaterial | ExampleMaterial, config: TrainingConfig, state: TrainingState,
+    *, command: str, parameters: int, device: str,
+) -> None:  # fmt: skip
+    """Write README.md, unless there is one: the data of a model, its settings, and how to use it."""
+    import torch
+    import transformers
+
+    path = training.output / "README.md"
+    if path.exists():
+        return
+    last = state.losses[-LAST_STEPS:]
+    device_name = torch.cuda.get_device_name() if device.startswith("cuda") else device
+    rows = {
+        "parameters": f"{parameters:,}",
+        "trained on": material.description,
+        "steps": f"{state.step:,} of {config.batch_size} rows",
+        "optimiser": f"{config.optimiser}, rate {config.learning_rate:g} after {config.warmup:,} steps, then "
+        "cosine decay",
+        "weight decay": f"{config.weight_decay:g}",
+        "arithmetic": config.precision,
+        "seed": str(config.seed),
+        "final loss": f"{sum(last) / len(last):.4f} nats per token, the mean of {len(last)} steps",
+        "time": f"{state.seconds:,.0f} s on {device_name}",
+        "weights": training.dtype,
+        "versions": f"wug {__version__}, torch {torch.__version__}, transformers {transformers.__version__}",
+    }
+    table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    notes = "".join(f"- {note}\n" for note in _notes(material.settings, training.dtype))
+    text = f"# {training.output.name}\n\n```\n{command}\n```\n\n| | |\n|---|---|\n{table}\n\n{notes}"
+    write_text(path, text.rstrip() + "\n")
+
+
+def _notes(settings: Mapping[str, Any], dtype: str) -> Iterator[str]:
+    """What users have to know to get the numbers of wug, also in other programs."""
+    kind = settings["kind"]
+    if unit := settings.get("unit"):
+        yield f"It saw one {unit} at a time and ignores what comes before."
+    if kind not in ENCODINGS:
+        return
+    yield (
+        f"By default its tokenizer puts {ENCODINGS[kind]}, as in training. Programs that use the default "
+        "encoding give the numbers of wug."
+    )
+    if kind == "causal":
+        yield "Do not let a program add BOS a second time: in minicons, leave `bos_token` at `False`."
+    if dtype != "float32":
+        yield (
+            f"transformers 5 computes in the dtype of the file, {dtype}, unless told otherwise. wug computes "
+            "in float32, and so does `from_pretrained(FOLDER, dtype=torch.float32)`."
+        )

@@ -26,7 +26,7 @@ from case_selection import examples, share
 from wug.errors import InputError, ModelError, UnknownName
 from wug.models import masked
 from wug.models.huggingface.cpu import prepack
-from wug.models.masked.masked_copies import MaskedPlan, MaskedTargets
+from wug.models.masked import MaskedPlan, MaskedTargets
 from wug.models.spec import ModelSpec
 from wug.models.tokenization.ragged import Ragged
 from wug.requests import Request

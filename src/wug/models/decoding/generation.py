@@ -75,7 +75,6 @@ class Decoder:
         self.padded = self._accepts_padding()
         is_greedy = beams == 1 and self._encodes and stops is None
         self._cuda_graph = self._cuda_graph_decoder() if is_greedy and self.device.type == "cuda" else None
-        self._drops_finished_rows = is_greedy and self._cuda_graph is None and self._may_drop_finished_rows()
         self._stops = stops
 
     def decode(self, sequences: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Decoded]:
@@ -87,30 +86,18 @@ class Decoder:
                 if not is_out_of_memory(error):
                     raise
             self._cuda_graph = self._cuda_graph.smaller()
-            self._drops_finished_rows = self._cuda_graph is None and self._may_drop_finished_rows()
         outputs: dict[int, Decoded] = {}
-        while len(outputs) < len(sequences):
-            remaining = [index for index in range(len(sequences)) if index not in outputs]
-            lengths = [len(sequences[index]) for index in remaining]
-            remaining_limits = [limits[index] for index in remaining]
-            tokens = self.batch_tokens
-            for batch in plan_batches(lengths, remaining_limits, tokens=tokens // self.beams, padded=self.padded):
-                indices = [remaining[number] for number in batch]
-                decoded = self._decode_batch([sequences[index] for index in indices], limits[indices[0]])
-                outputs.update(zip(indices, decoded, strict=True))
-                if self.batch_tokens != tokens:  # memory ran out: smaller batches for the rest
-                    break
+        lengths, tokens = [len(sequence) for sequence in sequences], self.batch_tokens // self.beams
+        for batch in plan_batches(lengths, limits, tokens=tokens, padded=self.padded):
+            decoded = self._decode_batch([sequences[index] for index in batch], limits[batch[0]])
+            outputs.update(zip(batch, decoded, strict=True))
         return [outputs[index] for index in range(len(sequences))]
 
     def _decode_batch(self, rows: Sequence[Sequence[int]], limit: int) -> list[Decoded]:
         """Decode a batch; when memory runs out, each half of it."""
 
         def decode(low: int, high: int) -> list[Decoded]:
-            batch = rows[low:high]
-            if self._drops_finished_rows:
-                return [trim_at_end(row, self._ends) for row in self._decode_dropping_rows(batch, limit)]
-            decoded = self._generate(batch, limit)["sequences"].tolist()
-            return [trim_at_end(row, self._ends) for row in decoded]
+            return [trim_at_end(row, self._ends) for row in self._generate(rows[low:high], limit)["sequences"].tolist()]
 
         width = (max(map(len, rows)) + limit) * self.beams
         advice = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
@@ -151,22 +138,6 @@ class Decoder:
         ids = pad_rows(rows, width, self._pad, right=right)
         present = pad_rows([[1] * len(row) for row in rows], width, 0, right=right)
         return ids.to(self.device), present.to(self.device)
-
-    def _decode_dropping_rows(self, rows: Sequence[Sequence[int]], limit: int) -> list[list[int]]:
-        start = greedy.start_token(self.model.generation_config)
-        assert start is not None
-        with torch.inference_mode():
-            return greedy.decode(self.model, *self._padded_batch(rows), start=start, ends=self._ends, limit=limit)
-
-    def _may_drop_finished_rows(self) -> bool:
-        settings = self.model.generation_config
-        if not greedy.leaves_tokens_alone(settings) or greedy.start_token(settings) is None:
-            return False
-
-        def decode(rows: list[list[int]]) -> list[Decoded]:
-            return [trim_at_end(row, self._ends) for row in self._decode_dropping_rows(rows, PROBE_LIMIT)]
-
-        return self._passes_self_test(decode)
 
     def _cuda_graph_decoder(self) -> CudaGraphDecoder | None:
         """Decoding with CUDA graphs, speculatively if possible; None if it fails the self-test."""

@@ -1,23 +1,17 @@
-"""Greedy decoding with an encoder–decoder: the rule for the next token, and a loop that drops finished rows.
-
-Most outputs are short and some never end. `generate` computes all rows until the last one is done, which costs several
-times as much.
-"""
+"""Special tokens of a model, and the rule for the next token in greedy decoding."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
-    from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 ChooseToken = Callable[[Any], tuple[Any, Any]]
 """Given logits (rows, 1, vocabulary): the best token of each row, and the nats to the second best."""
-SHRINK_BELOW = 0.8
-"""Drop finished rows when at most this proportion is unfinished: copying the others has a cost too."""
 TOKEN_SETTINGS = ("forced_bos_token_id", "bad_words_ids", "suppress_tokens", "begin_suppress_tokens")
 """Generation settings that force or forbid tokens."""
 
@@ -55,11 +49,6 @@ def forbidden_sequences(settings: GenerationConfig) -> list[list[int]]:
     return [*bad, *([token] for token in settings.suppress_tokens or [])]
 
 
-def leaves_tokens_alone(settings: GenerationConfig) -> bool:
-    """Whether generation settings leave every choice to the highest logit."""
-    return all(getattr(settings, name, None) is None for name in TOKEN_SETTINGS)
-
-
 @dataclass(frozen=True, slots=True)
 class TokenRules:
     """What decides the next token, besides the logits."""
@@ -92,43 +81,3 @@ class TokenRules:
             return token, best - second
 
         return choose
-
-
-def decode(
-    model: PreTrainedModel, ids: torch.Tensor, present: torch.Tensor, *, start: int, ends: Container[int], limit: int
-) -> list[list[int]]:
-    """Decode a batch of sources; each output ends with its end token, or after `limit` tokens."""
-    import torch
-
-    encoded = model.get_encoder()(input_ids=ids, attention_mask=present)
-    outputs: list[list[int]] = [[] for _ in range(len(ids))]
-    rows: Sequence[int | None] = range(len(ids))
-    """Which output each row of the batch writes; None if that is finished."""
-    last = torch.full((len(ids), 1), start, device=ids.device)
-    cache = None
-    for _ in range(limit):
-        output = model(
-            encoder_outputs=encoded,
-            attention_mask=present,
-            decoder_input_ids=last,
-            past_key_values=cache,
-            use_cache=True,
-        )
-        cache = output.past_key_values
-        last = output.logits[:, -1:].argmax(-1)
-        unfinished: list[int | None] = []
-        for row, token in zip(rows, last[:, 0].tolist(), strict=True):
-            if row is not None:
-                outputs[row].append(token)
-            unfinished.append(None if row is None or token in ends else row)
-        rows = unfinished
-        kept_rows = [index for index, row in enumerate(rows) if row is not None]
-        if not kept_rows:
-            break
-        if len(kept_rows) <= SHRINK_BELOW * len(rows):
-            selected = torch.tensor(kept_rows, device=ids.device)
-            cache.batch_select_indices(selected)
-            encoded.last_hidden_state = encoded.last_hidden_state[selected]
-            present, last = present[selected], last[selected]
-            rows = [rows[index] for index in kept_rows]
-    return outputs

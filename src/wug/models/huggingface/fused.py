@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel
@@ -65,15 +65,8 @@ def _same_function(module: torch.nn.Module, replacement: torch.nn.Module, weight
     return bool(torch.allclose(first, second, rtol=rounding, atol=rounding))
 
 
-class Rotation(NamedTuple):
-    """A faster way to rotate queries and keys, for the models of a module."""
-
-    module: ModuleType
-    rotate: Callable[..., tuple[torch.Tensor, torch.Tensor]]
-
-
-def rotation_of(model: PreTrainedModel) -> Rotation | None:
-    """The fastest rotation that computes the rotary positions of a model; None for models with others or none.
+def rotation_of(model: PreTrainedModel) -> ModuleType | None:
+    """The module of a model whose rotary positions `rotate` computes; None for models with others or none.
 
     Modules of transformers take five kernels for each of queries and keys, a sixth of the time of a 7B model.
     """
@@ -84,60 +77,38 @@ def rotation_of(model: PreTrainedModel) -> Rotation | None:
     draw = partial(torch.randn, generator=torch.Generator().manual_seed(1957))
     queries, keys = (draw(2, 5, 3, 8).to(device).transpose(1, 2) for _ in range(2))
     cos, sin = (draw(2, 5, 8).to(device) for _ in range(2))
-    for rotate in (rotate_by_triton, rotate_in_place):
-        try:
-            expected = getattr(module, ROTARY)(queries, keys, cos, sin)
-            if all(map(partial(torch.allclose, atol=1e-6), expected, rotate(queries, keys, cos, sin))):
-                return Rotation(module, rotate)
-        except Exception as error:  # Triton, and its compiler, raise errors of many kinds
-            log.debug("%s is not used: %s", rotate.__name__, error)
-    return None
+    try:
+        expected = getattr(module, ROTARY)(queries, keys, cos, sin)
+        is_same = all(map(partial(torch.allclose, atol=1e-6), expected, rotate(queries, keys, cos, sin)))
+    except Exception as error:  # Triton, and its compiler, raise errors of many kinds
+        log.debug("rotary positions are not computed in one kernel: %s", error)
+        return None
+    return module if is_same else None
 
 
 @contextmanager
-def rotating(rotation: Rotation | None) -> Iterator[None]:
+def rotating(module: ModuleType | None) -> Iterator[None]:
     """Meanwhile, models of the module rotate queries and keys in the faster way, unless only some dimensions turn."""
-    if rotation is None:
+    if module is None:
         yield
         return
-    original = getattr(rotation.module, ROTARY)
+    original = getattr(module, ROTARY)
 
-    def rotate(queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, *rest: Any, **keywords: Any) -> Any:
+    def replacement(queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, *rest: Any, **keywords: Any) -> Any:
         plain = len(rest) == 1 and not keywords and cos.shape[-1] == queries.shape[-1]
-        return (rotation.rotate if plain else original)(queries, keys, cos, *rest, **keywords)
+        return (rotate if plain else original)(queries, keys, cos, *rest, **keywords)
 
-    setattr(rotation.module, ROTARY, rotate)
+    setattr(module, ROTARY, replacement)
     try:
         yield
     finally:
-        setattr(rotation.module, ROTARY, original)
+        setattr(module, ROTARY, original)
 
 
-def rotate_by_triton(
+def rotate(
     queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Rotate pairs of dimensions, one from each half, by the angles of their positions, in one kernel of a GPU."""
-    if not queries.is_cuda:
-        raise ValueError("the kernel runs on a GPU only")
     from wug.models.huggingface.rotary_kernel import rotated
 
     return rotated(queries, cos, sin), rotated(keys, cos, sin)
-
-
-def rotate_in_place(
-    queries: torch.Tensor, keys: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same in four of PyTorch's operations, which write into the result."""
-    cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
-    return _rotated(queries, cos, sin), _rotated(keys, cos, sin)
-
-
-def _rotated(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    half = states.shape[-1] // 2
-    output = torch.empty_like(states)
-    first, second = output[..., :half], output[..., half:]
-    torch.mul(states[..., :half], cos[..., :half], out=first)
-    first.addcmul_(states[..., half:], sin[..., :half], value=-1)
-    torch.mul(states[..., half:], cos[..., half:], out=second)
-    second.addcmul_(states[..., :half], sin[..., half:])
-    return output

@@ -13,7 +13,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from wug import registry
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 LOADING_OPTIONS = ("dtype", "device", "trust_remote_code", "quantize", "adapter", "device_map", "gguf")
 IGNORED_SETTINGS = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "use_cache")
 """Settings that change no output, or follow from the weights."""
-HASHING_THREADS, STAGING_BYTES = 8, 1 << 24
-"""Threads that hash weights, each through a buffer of this size."""
+HASHING_THREADS = 8
 SAMPLED_VALUES = 16
 """Values of each tensor that are compared, to notice changes that torch does not count."""
 
@@ -166,21 +164,11 @@ def _equals_files(
 def _digest(backend: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
     import torch
 
-    tensors = sorted(model.state_dict().items())
-    pinned = any(tensor.is_cuda for _, tensor in tensors)  # a GPU copies into pinned memory many times faster
-    staging: SimpleQueue[torch.Tensor] = SimpleQueue()
-    for _ in range(HASHING_THREADS):
-        staging.put(torch.empty(STAGING_BYTES, dtype=torch.uint8, pin_memory=pinned))
-
     def hashed(tensor: torch.Tensor) -> bytes:
-        tensor_digest, buffer = hashlib.sha256(), staging.get()
-        try:
-            for piece in tensor.detach().contiguous().reshape(-1).view(torch.uint8).split(STAGING_BYTES):
-                tensor_digest.update(buffer[: len(piece)].copy_(piece).numpy())
-        finally:
-            staging.put(buffer)
-        return tensor_digest.digest()
+        content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+        return hashlib.sha256(content.numpy()).digest()
 
+    tensors = sorted(model.state_dict().items())
     digest = hashlib.sha256(json.dumps([_settings(backend, model), _tokenizer_content(tokenizer)]).encode())
     with ThreadPoolExecutor(HASHING_THREADS) as pool:  # copying and hashing release the lock of the interpreter
         for (name, tensor), content in zip(tensors, pool.map(hashed, (tensor for _, tensor in tensors)), strict=True):
