@@ -367,14 +367,6 @@ def test_a_vocabulary_without_a_mark_is_refused(folder: Path, tmp_path: Path) ->
         load(tmp_path)
 
 
-def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="a model of 12 words, and a vocabulary of 11"):
-        save_attention_lstm(tmp_path, make(), WORDS[:-1])
-    with pytest.raises(InputError, match="has no <pad>"):
-        save_attention_lstm(tmp_path, make(), ["pad", *WORDS[1:]])
-    assert not list(tmp_path.glob("*.json"))
-
-
 def test_weights_that_are_no_numbers_are_an_error(tmp_path: Path) -> None:
     model = make()
     model.bridge.bias.data[0] = float("nan")

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import SupportsFloat
 
 from wug import registry
+from wug.alignment import first_visible
 from wug.errors import InputError, ModelError, UnknownName
 from wug.identity import ModelId
 from wug.models.spec import ModelSpec
@@ -102,8 +103,7 @@ class ScoringFunction(FunctionModel):
                 raise ModelError(f"{self.id} returned the token {token!r} for {text[:60]!r}: return {TOKENS}")
         if not 0 <= start <= end <= len(text):
             raise ModelError(f"{self.id}: {token!r} is outside the {len(text):,} characters of {text[:60]!r}")
-        while start < len(text) and text[start].isspace():
-            start += 1
+        start = first_visible(text, start)
         return Token(name or text[start:end], start, max(start, end), self._logprob(text, logprob))
 
     def _logprob(self, text: str, value: SupportsFloat | None) -> float | None:
@@ -122,9 +122,8 @@ class GeneratingFunction(FunctionModel):
         outputs = self._call(list(sources))
         for source, output in zip(sources, outputs, strict=True):
             if not isinstance(output, str | Answer):
-                kind = type(output).__name__
-                raise ModelError(f"{self.id} returned {kind} for {source[:60]!r}: return text, or open it without "
-                                 "-M returns=text")  # fmt: skip
+                kind, fix = type(output).__name__, "return text, or open it without -M returns=text"
+                raise ModelError(f"{self.id} returned {kind} for {source[:60]!r}: {fix}")
         return outputs  # type: ignore[return-value]
 
 

@@ -45,10 +45,8 @@ class Oracle:
     @property
     def options(self) -> Mapping[str, str]:
         """What makes it differ from a perfect one."""
-        if not self.error:
-            return {"reading": self.reading} if self.reading != "rule" else {}
-        mistakes = {"error": f"{self.error:g}", "mistake": self.mistake, "seed": str(self.seed)}
-        return {**mistakes, "reading": self.reading} if self.reading != "rule" else mistakes
+        mistakes = {"error": f"{self.error:g}", "mistake": self.mistake, "seed": str(self.seed)} if self.error else {}
+        return mistakes | ({"reading": self.reading} if self.reading != "rule" else {})
 
     def generate(self, sources: Sequence[str]) -> list[str]:
         """The correct answer to each source, empty if there is none, or a wrong one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,12 +70,9 @@ class PromptTemplate:
             raise InputError(f"template {text!r}: {SOURCE} must be before {ANSWER}")
         # The space before an answer is left to the model: most write it with the next word.
         bare = before.rstrip(" ")
-        empty = cls(bare, after if answered else "\n", before[len(bare) :] if answered else " ")
-        return cls(empty.before, empty.after, empty.gap, "".join(empty.example(*pair) for pair in examples))
-
-    def example(self, source: str, answer: str) -> str:
-        """An example with its answer."""
-        return self.before.replace(SOURCE, source) + self.gap + answer + self.after
+        after, gap = (after, before[len(bare) :]) if answered else ("\n", " ")
+        shown = "".join(bare.replace(SOURCE, source) + gap + answer + after for source, answer in examples)
+        return cls(bare, after, gap, shown)
 
     def prompt(self, source: str) -> str:
         """The prompt for a source."""
@@ -118,12 +116,13 @@ class PromptedModel:
         sequences = [self._tokens(self._template.prompt(source)) for source in sources]
         encoded: list[list[int]] = self._tokenizer(sources, add_special_tokens=False)["input_ids"]
         limits = [
-            self._token_limit(len(tokens), len(source)) for tokens, source in zip(sequences, encoded, strict=True)
-        ]
-        limits = [
-            limit if words is None else min(limit, MAX_TOKENS_PER_WORD * (words + 1))
-            for limit, words in zip(limits, max_words, strict=True)
-        ]
+            min(
+                outputs.token_limit(len(source), self._bound),
+                sys.maxsize if self._limit is None else self._limit - len(tokens),
+                sys.maxsize if words is None else MAX_TOKENS_PER_WORD * (words + 1),
+            )
+            for tokens, source, words in zip(sequences, encoded, max_words, strict=True)
+        ]  # 0 or less if the prompt leaves no room
         indices = [n for n, limit in enumerate(limits) if limit > 0]
         decoded = self.decoder.decode([sequences[n] for n in indices], [limits[n] for n in indices])
         answers: dict[int, Answer] = {}
@@ -140,11 +139,6 @@ class PromptedModel:
         if not tokens:
             raise ModelError(f"{self.id}: its tokenizer makes no tokens of the prompt {prompt!r}")
         return tokens
-
-    def _token_limit(self, prompt: int, source: int) -> int:
-        """Maximum number of tokens of an answer; 0 or less if the prompt leaves no room."""
-        bound = outputs.token_limit(source, self._bound)
-        return bound if self._limit is None else min(bound, self._limit - prompt)
 
     def _text(self, tokens: Sequence[int]) -> str:
         visible = [token for token in tokens if token not in self._dropped]

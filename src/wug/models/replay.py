@@ -37,12 +37,12 @@ ZOO = ("sentence_id", "token_id", "token", "surprisal")
 class ReplayScorer:
     """Scores read from a file."""
 
+    options: Mapping[str, str] = {}
+    chunk = 100_000
+    ordered = False
+
     def __init__(self, name: str, scored: Mapping[str, Scored]) -> None:
-        self.id = name
-        self.options: Mapping[str, str] = {}
-        self.chunk = 100_000
-        self.ordered = False
-        self._scored = scored
+        self.id, self._scored = name, scored
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
         """The file's output for each request."""
@@ -55,11 +55,11 @@ class ReplayScorer:
 class ReplayGenerator:
     """Predictions read from a file."""
 
+    options: Mapping[str, str] = {}
+    chunk = 100_000
+
     def __init__(self, name: str, answers: Mapping[str, str]) -> None:
-        self.id = name
-        self.options: Mapping[str, str] = {}
-        self.chunk = 100_000
-        self._answers = answers
+        self.id, self._answers = name, answers
 
     def generate(self, sources: Sequence[str]) -> list[str]:
         """The file's answer to each source; spaces at the ends of a source do not matter."""
@@ -89,24 +89,23 @@ def _from_jsonl(path: Path, lines: list[str], name: str) -> ReplayScorer | Repla
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        problem, place = "", f"line {number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(not_json(error), file=path, place=f"line {number}") from None
+            raise InputError(not_json(error), file=path, place=place) from None
         match row:
             case {"text": str(text), "tokens": list(tokens), "logprobs": list(logprobs)}:
-                answer = _scored(text, tokens, logprobs, path, f"line {number}")
+                answer = _scored(text, tokens, logprobs, path, place)
                 if scored.setdefault(text, answer) != answer:
-                    raise InputError(f"another answer to {text!r:.80}", file=path, place=f"line {number}")
+                    problem = f"another answer to {text!r:.80}"
             case {"source": str(source), "prediction": str(prediction)}:
                 if answers.setdefault(" ".join(source.split()), prediction) != prediction:
-                    raise InputError(f"another answer to {source!r:.80}", file=path, place=f"line {number}")
+                    problem = f"another answer to {source!r:.80}"
             case _:
-                raise InputError(
-                    'expected {"text": …, "tokens": […], "logprobs": […]} or {"source": …, "prediction": …}',
-                    file=path,
-                    place=f"line {number}",
-                )
+                problem = 'expected {"text": …, "tokens": […], "logprobs": […]} or {"source": …, "prediction": …}'
+        if problem:
+            raise InputError(problem, file=path, place=place)
     if scored and answers:
         raise InputError("has both scores and predictions: split it into two files", file=path)
     return ReplayScorer(name, scored) if scored else ReplayGenerator(name, answers)
@@ -141,21 +140,18 @@ def _from_surprisals(path: Path, lines: list[str], sentences: Path | None) -> di
     tokens: defaultdict[int, list[str]] = defaultdict(list)
     logprobs: defaultdict[int, list[float | None]] = defaultdict(list)
     for number, line in enumerate(lines[1:], 2):
-        row = line.split("\t") if line else []
-        if not row:
+        if not line:
             continue
+        row, place = line.split("\t"), f"line {number}"
         try:
             sentence, _, token, surprisal = row
             bits = float(surprisal)
             tokens[int(sentence)].append(token)
-        except ValueError:
-            raise InputError(
-                f"expected {' '.join(ZOO)} with numbers, found {row!r}", file=path, place=f"line {number}"
-            ) from None
-        try:
             logprobs[int(sentence)].append(logprob_of(-bits * LN2))
+        except ValueError:
+            raise InputError(f"expected {' '.join(ZOO)} with numbers, found {row!r}", file=path, place=place) from None
         except InputError as error:
-            raise InputError(f"surprisal {surprisal}: {error.message}", file=path, place=f"line {number}") from None
+            raise InputError(f"surprisal {surprisal}: {error.message}", file=path, place=place) from None
     if sorted(tokens) != list(range(1, len(texts) + 1)):
         raise InputError(f"has {len(tokens)} sentences where the file of sentences has {len(texts)}", file=path)
     return {text: _scored(text, tokens[i], logprobs[i], path, f"sentence {i}") for i, text in enumerate(texts, 1)}

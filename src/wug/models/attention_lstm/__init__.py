@@ -88,9 +88,6 @@ def save_attention_lstm(
         del tensors["output.weight"]
     if dtype is not None:
         tensors = {name: value.to(getattr(torch, dtype)) for name, value in tensors.items()}
-    if len(vocabulary) != shape.vocabulary:
-        raise ModelError(f"{folder}: a model of {shape.vocabulary:,} words, and a vocabulary of {len(vocabulary):,}")
-    _require_special(folder / VOCABULARY, vocabulary)
     write_words(folder / VOCABULARY, vocabulary)
     lstm_weights.write_tensors(folder / WEIGHTS, tensors)
     header = {"architectures": ["AttentionLSTM"], "model_type": MODEL_TYPE}
@@ -128,14 +125,10 @@ def load_attention_lstm(folder: Path) -> tuple[AttentionLSTM, Vocabulary]:
 
 def make_vocabulary(names: Sequence[str], *, file: Path | None = None) -> Vocabulary:
     """A vocabulary that has all special tokens; `file` is for errors."""
-    _require_special(file, names)
-    index = {name: number for number, name in enumerate(names)}
-    return Vocabulary(names, index, index[UNKNOWN], index[END], lowercase=False)
-
-
-def _require_special(file: Path | None, names: Sequence[str]) -> None:
     if missing := [token for token in SPECIAL if token not in names]:
         raise InputError(f"has no {missing[0]}; an attention LSTM needs {' '.join(SPECIAL)}", file=file)
+    index = {name: number for number, name in enumerate(names)}
+    return Vocabulary(names, index, index[UNKNOWN], index[END], lowercase=False)
 
 
 def _read_shape(path: Path) -> AttentionShape:

@@ -8,7 +8,7 @@ import re
 import reprlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -98,10 +98,10 @@ def load_weights(path: Path, kind: str | None = None) -> Weights:
     else:
         root = read(path, WHOLE_MODULE, what="a word LSTM (model.RNNModel)")
         tensors, declared = dict(_named_tensors(root, set())), _declared_kind(path, root)
-    return assembled(path, tensors, declared)
+    return _assembled(path, tensors, declared)
 
 
-def own_tensors(path: Path, tensors: Mapping[str, Any]) -> dict[str, Any]:
+def _own_tensors(path: Path, tensors: Mapping[str, Any]) -> dict[str, Any]:
     """The tensors of the model, without the prefix of their names (`module.`, `state_dict.`)."""
     prefixes = [name.removesuffix("encoder.weight") for name in tensors if name.endswith("encoder.weight")]
     if len(prefixes) != 1:
@@ -125,11 +125,6 @@ def read_safetensors(path: Path) -> dict[str, Any]:
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelError(f"{path}: damaged or incomplete ({error}). Download or copy it again") from error
     return tensors
-
-
-def format_size(shape: Sequence[int]) -> str:
-    """The size of a tensor in words."""
-    return " × ".join(map(str, shape)) or "a single number"
 
 
 def _declared_kind(path: Path, root: object) -> str | None:
@@ -180,9 +175,8 @@ def _named_tensors(
             yield from _named_tensors(child, seen, f"{prefix}.{name}" if prefix else str(name), depth + 1)
 
 
-def assembled(path: Path, tensors: Mapping[str, Any], declared: str | None = None) -> Weights:
-    """Check tensors and make weights of them; `path` is for errors."""
-    tensors = own_tensors(path, tensors)
+def _assembled(path: Path, tensors: Mapping[str, Any], declared: str | None) -> Weights:
+    tensors = _own_tensors(path, tensors)
     rnn = {name.removeprefix("rnn."): value for name, value in tensors.items() if name.startswith("rnn.")}
     encoder = tensors["encoder.weight"]
     tied = "decoder.weight" not in tensors  # tied weights may be saved once
@@ -191,7 +185,16 @@ def assembled(path: Path, tensors: Mapping[str, Any], declared: str | None = Non
     if not layers or "weight_hh_l0" not in rnn:
         raise ModelError(f"{path}: rnn.weight_ih_l0 or rnn.weight_hh_l0 is missing: not a word LSTM")
     weights = Weights(_kind(path, rnn, declared), layers, encoder, rnn, decoder, tensors.get("decoder.bias"), tied)
-    _check(path, weights)
+    try:
+        expected_rnn = weights.module(device="meta").state_dict()
+    except ValueError as error:  # sizes that torch does not allow
+        raise ModelError(f"{path}: {error}") from None
+    expected = {f"rnn.{name}": tuple(tensor.shape) for name, tensor in expected_rnn.items()}
+    expected["decoder.weight"] = (weights.words, weights.output)
+    given = {f"rnn.{name}": tensor for name, tensor in rnn.items()} | {"decoder.weight": decoder}
+    if weights.bias is not None:
+        expected["decoder.bias"], given["decoder.bias"] = (weights.words,), weights.bias
+    require_shapes(path, expected, given)
     return weights
 
 
@@ -211,26 +214,13 @@ def _kind(path: Path, rnn: Mapping[str, Any], declared: str | None) -> str:
     raise ModelError(f"{path}: rnn.weight_hh_l0 of {rows} × {hidden} does not fit {expected}")
 
 
-def _check(path: Path, weights: Weights) -> None:
-    try:
-        rnn = weights.module(device="meta").state_dict()
-    except ValueError as error:  # sizes that torch does not allow
-        raise ModelError(f"{path}: {error}") from None
-    expected = {f"rnn.{name}": tuple(tensor.shape) for name, tensor in rnn.items()}
-    expected["decoder.weight"] = (weights.words, weights.output)
-    tensors = {f"rnn.{name}": tensor for name, tensor in weights.rnn.items()} | {"decoder.weight": weights.decoder}
-    if weights.bias is not None:
-        expected["decoder.bias"], tensors["decoder.bias"] = (weights.words,), weights.bias
-    require_shapes(path, expected, tensors)
-
-
 def require_shapes(path: Path, expected: Mapping[str, Sequence[int]], tensors: Mapping[str, Any]) -> None:
     """Refuse tensors with other names or shapes than those of a network."""
     for name, shape in expected.items():
         if name not in tensors:
             raise ModelError(f"{path}: {name} is missing")
         if tuple(tensors[name].shape) != tuple(shape):
-            sizes = format_size(tensors[name].shape), format_size(shape)
+            sizes = [" × ".join(map(str, size)) or "a single number" for size in (tensors[name].shape, shape)]
             raise ModelError(f"{path}: {name} is {sizes[0]} where {sizes[1]} was expected")
     if extra := tensors.keys() - expected.keys():
         raise ModelError(f"{path}: {min(extra)} does not belong to a model of this kind")
@@ -266,34 +256,18 @@ def save_word_lstm(
     """Write a folder that `lstm:FOLDER` reads.
 
     `state` has the tensors of a module with the parts `encoder`, `rnn` and `decoder`, of any float dtype; `config` has
-    the fields of config.json, and may have others. What could not be read again is refused.
+    the fields of config.json, and may have others.
     """
-    shape = shape_of(folder / CONFIG, {**config, "model_type": MODEL_TYPE})
-    tensors = own_tensors(folder / WEIGHTS, state)
-    if shape.tied and "decoder.weight" in tensors:
-        if not tensors["decoder.weight"].equal(tensors["encoder.weight"]):
-            raise ModelError(f"{folder}: tied, but encoder.weight and decoder.weight differ")
-        del tensors["decoder.weight"]
-    weights = assembled(folder / WEIGHTS, tensors, shape.kind)
-    require_fit(folder, shape, weights)
-    if extra := [name for name in tensors if not name.startswith(("encoder.", "rnn.", "decoder."))]:
-        raise ModelError(f"{folder}: {min(extra)} does not belong to a word LSTM")
-    if weights.words != len(vocabulary):
-        raise ModelError(f"{folder}: embeddings for {weights.words:,} words, and a vocabulary of {len(vocabulary):,}")
+    tensors = {name: value for name, value in state.items() if not (config["tied"] and name == "decoder.weight")}
     write_words(folder / VOCABULARY, vocabulary)
     write_tensors(folder / WEIGHTS, tensors)
-    header = {"architectures": ["WordLSTM"], "model_type": MODEL_TYPE}
     # Last, because it is what makes the folder a model.
-    write_config(folder / CONFIG, {**header, **config, **asdict(shape), **header})
+    write_config(folder / CONFIG, {"architectures": ["WordLSTM"], "model_type": MODEL_TYPE, **config})
 
 
 def read_shape(path: Path) -> LstmConfig:
     """Read and check a config.json."""
-    return shape_of(path, read_object(path))
-
-
-def shape_of(path: Path, config: Mapping[str, Any]) -> LstmConfig:
-    """Check the fields of a config.json; `path` is for errors."""
+    config = read_object(path)
     require_type(path, config, MODEL_TYPE)
     return LstmConfig(**fields_in(path, config, LstmConfig, kind=tuple(GATES), words=SPLITTINGS))
 
