@@ -23,7 +23,7 @@ from wug.models.attention_lstm import ATTENTIONS, STARTS, load_attention_lstm
 from wug.requests import Request
 from wug.results.store import Store
 from wug.train import steps
-from wug.train.checkpoint import TrainingFolder
+from wug.train.loop import TrainingFolder
 from wug.train.options import KINDS as OPTIONS
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,7 @@ from typing import Any
 
 from wug.models import seq2seq
 from wug.models.decoding.cuda_graph import CudaGraphDecoder
-from wug.models.decoding.greedy import TokenRules
-from wug.models.decoding.outputs import Decoded, trim_at_end
+from wug.models.decoding.outputs import Decoded, TokenRules, trim_at_end
 from wug.models.spec import ModelSpec
 
 

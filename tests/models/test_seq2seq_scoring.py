@@ -20,8 +20,7 @@ from wug.errors import InputError, ModelError
 from wug.evaluation.cache import Cache
 from wug.models import ModelSpec, seq2seq
 from wug.models.decoding import teacher_forcing
-from wug.models.decoding.conditional_scoring import ForcedTarget
-from wug.models.decoding.teacher_forcing import TeacherForcing
+from wug.models.decoding.teacher_forcing import ForcedTarget, TeacherForcing
 from wug.models.seq2seq.scoring import HubEncoderDecoder
 from wug.requests import Request, Scored, TextScoring
 from wug.texts import surprisal

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from wug.errors import InputError
-from wug.train.corpus import TokenRows, corpus_checksum, encode, read_units, sentences
-from wug.train.vocabulary import frequent_words, word_ids
+from wug.train.corpus import TokenRows, corpus_checksum, encode, frequent_words, read_units, sentences, word_ids
 
 
 def test_a_paragraph_falls_into_sentences() -> None:

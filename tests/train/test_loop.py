@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from wug.errors import ModelError
-from wug.train.checkpoint import TrainingFolder
 from wug.train.examples import Examples
-from wug.train.loop import TrainingProgress, TrainingSettings, train
+from wug.train.loop import TrainingFolder, TrainingProgress, TrainingSettings, train
 from wug.train.options import NetworkSize, TrainingConfig
 from wug.train.seq2seq import T5Task
 from wug.train.steps import TrainingTask

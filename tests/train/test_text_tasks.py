@@ -16,8 +16,8 @@ from wug.evaluation.models import open_model
 from wug.models.lstm import load as load_lstm
 from wug.models.spec import ModelSpec
 from wug.requests import Request
-from wug.train.checkpoint import TrainingFolder, TrainingState
-from wug.train.corpus import TokenRows, encode
+from wug.train.corpus import TokenRows, causal_tokenizer, encode, encode_all, masked_tokenizer
+from wug.train.loop import TrainingFolder, TrainingState
 from wug.train.options import NetworkSize
 from wug.train.text_models import (
     MASKED_SHARE,
@@ -28,7 +28,6 @@ from wug.train.text_models import (
     TextTask,
     block_mask,
 )
-from wug.train.vocabulary import causal_tokenizer, encode_all, masked_tokenizer
 
 UNITS = ["The cat sleeps here.", "A dog ran.", "My aunt saw the old man."] * 8
 SHAPE = NetworkSize(layers=2, embedding_size=16, heads=2, ffn_size=24)

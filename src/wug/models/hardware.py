@@ -1,11 +1,20 @@
-"""The devices and processor cores of this machine."""
+"""Devices and processor cores, and what happens when memory runs out: half as much at a time."""
 
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, TypeVar
 
-from wug.errors import InputError, needs_extra
+from wug.errors import InputError, ModelError, needs_extra
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel
+
 
 COMPUTE_MODE_ATTRIBUTE = 20
 """CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: whether an NVIDIA GPU takes several processes."""
@@ -81,3 +90,97 @@ def gpu_is_shared() -> bool:
         and driver.cuDeviceGetAttribute(ctypes.byref(mode), COMPUTE_MODE_ATTRIBUTE, device) == 0
     )
     return not succeeded or mode.value == 0
+
+
+OUT_OF_MEMORY_MESSAGES = ("allocate memory", "out of memory", "ALLOC_FAILED")
+"""What torch says in plain RuntimeErrors: on a CPU, on Apple's GPUs, in CUDA's libraries."""
+FAILURES = (TypeError, ValueError, RuntimeError, LookupError, AttributeError, AssertionError)
+"""What a model may raise that is used in a way it was not made for."""
+MEMORY_ADVICE = "use a smaller model, -M dtype=bfloat16, or another --device"
+
+log = logging.getLogger("wug")
+Result = TypeVar("Result")
+
+
+def device_of(model: PreTrainedModel) -> torch.device:
+    """The device that a model computes on; for a model on several, that of its first layer."""
+    import torch
+
+    # Weights on disk have no device until they are needed: accelerate knows which it will be.
+    hook = getattr(model.get_input_embeddings(), "_hf_hook", None)
+    return torch.device(hook.execution_device) if hook is not None and model.device.type == "meta" else model.device
+
+
+def requests_per_chunk(model: PreTrainedModel, *, cpu: tuple[float, int, int], gpu: tuple[float, int, int]) -> int:
+    """Requests for a few seconds of work: a rate divided by the millions of parameters, within a minimum and maximum.
+
+    `cpu` and `gpu` are rate, minimum and maximum on each.
+    """
+    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    rate, minimum, maximum = gpu if device_of(model).type == "cuda" else cpu
+    return int(min(maximum, max(minimum, rate / max(millions, 1.0))))
+
+
+def position_limit(model: PreTrainedModel) -> int | None:
+    """Maximum length of a text in tokens, special ones included; None if there is none."""
+    limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if limit is not None and limit < 1:  # XLNet has none
+        return None
+    for name, module in model.named_modules():
+        # In models derived from RoBERTa, positions begin after that of the padding.
+        skipped = getattr(module, "padding_idx", None)
+        if limit is not None and skipped is not None and name.endswith("position_embeddings"):
+            return min(limit, int(module.num_embeddings)) - int(skipped) - 1
+    return limit
+
+
+def without_cudnn(device: torch.device) -> AbstractContextManager[None]:
+    """A context with torch's own LSTM kernels: cuDNN would compute float32 in TF32, with three digits."""
+    import torch
+
+    return torch.backends.cudnn.flags(enabled=False) if device.type == "cuda" else nullcontext()
+
+
+def nan_error(name: str) -> ModelError:
+    """The error for a model that returns NaN."""
+    return ModelError(
+        f"{name} returns NaN. In half precision that is an overflow: use -M dtype=float32. Otherwise its weights are "
+        "damaged"
+    )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error of torch says that memory ran out."""
+    import torch
+
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in OUT_OF_MEMORY_MESSAGES)
+
+
+def compute_in_halves(
+    compute: Callable[[int, int], Result],
+    low: int,
+    high: int,
+    size: Callable[[int, int], str],
+    advice: str = MEMORY_ADVICE,
+) -> list[Result]:
+    """The results of `compute` for the rows `low:high`; when memory runs out, for each half of them.
+
+    `size` describes some rows ("512 tokens"). Several results tell the caller to plan smaller batches.
+    """
+    import torch
+
+    try:
+        return [compute(low, high)]
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        if high - low == 1:
+            raise ModelError(f"out of memory for {size(low, high)}: {advice}") from error
+    # After the except clause, since the error keeps tensors alive.
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+    half = (low + high) // 2
+    log.warning("memory ran out: continuing with %s at a time", size(low, half))
+    return [*compute_in_halves(compute, low, half, size, advice), *compute_in_halves(compute, half, high, size, advice)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wug.errors import InputError, ModelError
 from wug.files import checksum, read_lines
 from wug.models.decoding import outputs
-from wug.models.decoding.greedy import unknown_token
+from wug.models.decoding.outputs import unknown_token
 from wug.models.huggingface import loading
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.huggingface.hub import revisions as revisions

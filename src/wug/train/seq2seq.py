@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from wug.errors import InputError
 from wug.models.attention_lstm import SPECIAL as LSTM_SPECIAL
 from wug.models.attention_lstm import START, AttentionShape, save_attention_lstm
+from wug.train.corpus import CLOSING, PADDING, UNKNOWN, frequent_words, word_ids, word_tokenizer
 from wug.train.examples import Batches, Examples, length_buckets
 from wug.train.options import NetworkSize
 from wug.train.steps import Batch, TrainingTask
 from wug.train.text_models import save_model
-from wug.train.vocabulary import CLOSING, PADDING, UNKNOWN, frequent_words, word_ids, word_tokenizer
 
 if TYPE_CHECKING:
     import torch

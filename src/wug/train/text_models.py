@@ -13,10 +13,9 @@ import numpy as np
 
 from wug.errors import ModelError, first_line
 from wug.models.lstm.weights import save_word_lstm
-from wug.train.corpus import TokenRows
+from wug.train.corpus import TokenRows, save_tokenizer
 from wug.train.options import NetworkSize
 from wug.train.steps import Batch, TrainingTask
-from wug.train.vocabulary import save_tokenizer
 
 if TYPE_CHECKING:
     import torch

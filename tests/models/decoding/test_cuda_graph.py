@@ -14,7 +14,7 @@ from greedy_ways import alone, opened
 from tiny_seq2seq import assert_ties_are_noticed
 from wug.evaluation.models import builtin_models
 from wug.models.decoding import cuda_graph, static_batch
-from wug.models.decoding.greedy import TokenRules
+from wug.models.decoding.outputs import TokenRules
 
 Maker = Any
 

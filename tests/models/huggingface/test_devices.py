@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from wug.errors import ModelError
-from wug.models.huggingface.devices import compute_in_halves, is_out_of_memory
+from wug.models.hardware import compute_in_halves, is_out_of_memory
 
 
 def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

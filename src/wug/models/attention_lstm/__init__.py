@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from wug.errors import InputError, ModelError, first_line, needs_extra
 from wug.files import read_object, user_path
 from wug.models.decoding import outputs
-from wug.models.decoding.conditional_scoring import END as SCORE_END
-from wug.models.decoding.conditional_scoring import SOURCE, ScorerInfo, SourceScorer, TokenLimits, refuse_unused
 from wug.models.decoding.outputs import Decoded
-from wug.models.hardware import pick_device
-from wug.models.huggingface.devices import compute_in_halves
+from wug.models.decoding.teacher_forcing import END as SCORE_END
+from wug.models.decoding.teacher_forcing import SOURCE, ScorerInfo, SourceScorer, TeacherForcing, refuse_unused
+from wug.models.hardware import compute_in_halves, pick_device
 from wug.models.lstm import weights as lstm_weights
 from wug.models.lstm.weights import CONFIG, VOCABULARY, WEIGHTS, fingerprint, read_safetensors, require_shapes
 from wug.models.spec import BATCH, DEVICE, DTYPE, FLOATS, MAX_LENGTH, Identity, ModelSpec
@@ -259,11 +258,10 @@ def load(spec: ModelSpec) -> AttentionLSTMModel | SourceScorer:
     if options["score"] != "source":
         return AttentionLSTMModel(name, model, vocabulary, options)
     from wug.models.attention_lstm.network import AttentionEncoderDecoder
-    from wug.models.decoding.teacher_forcing import TeacherForcing
 
     network = AttentionEncoderDecoder(model)
     chunk = 16384 if network.device.type == "cuda" else 1024
-    info = ScorerInfo(name, _signature(options), chunk, [vocabulary.index[START]], TokenLimits())
+    info = ScorerInfo(name, _signature(options), chunk, [vocabulary.index[START]])
     tokenizer = WordScoringTokenizer(vocabulary, options["eos"])
     return SourceScorer(info, tokenizer, TeacherForcing(network, options["batch"]), options["source"])
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from wug.models.attention_lstm import PAD, START, AttentionShape
 from wug.models.decoding.outputs import Decoded, trim_at_end
-from wug.models.huggingface.devices import nan_error, without_cudnn
+from wug.models.hardware import nan_error, without_cudnn
 from wug.models.tokenization.words import Vocabulary
 
 INIT_RANGE = 0.1

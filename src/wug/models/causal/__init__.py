@@ -26,8 +26,8 @@ from wug.models.causal.boundaries import (
     word_starts,
 )
 from wug.models.causal.tree import TokenBatch
+from wug.models.hardware import position_limit, requests_per_chunk
 from wug.models.huggingface import loading
-from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.huggingface.hub import revisions as revisions
 from wug.models.huggingface.in_memory import open_loaded as open_in_memory
@@ -342,7 +342,7 @@ def load(spec: ModelSpec) -> CausalModel:
 
 def from_loaded(loaded: loading.HubModel, spec: ModelSpec) -> CausalModel:
     """A model around weights that are in memory."""
-    from wug.models.huggingface.devices import device_of
+    from wug.models.hardware import device_of
     from wug.models.huggingface.fused import fuse_activations, fuse_norms
 
     fuse_activations(loaded.model)

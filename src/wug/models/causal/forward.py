@@ -22,8 +22,8 @@ from wug.models.causal.noise import Noise
 from wug.models.causal.output_layer import OutputLayer
 from wug.models.causal.tree import TokenBatch, TreeShape, plan_plain, plan_trees
 from wug.models.decoding.logprobs import LogitSource, LogprobQuery, TokenGroup, compute_logprobs
+from wug.models.hardware import compute_in_halves, device_of, nan_error
 from wug.models.huggingface.cpu import ThreadPool
-from wug.models.huggingface.devices import compute_in_halves, device_of, nan_error
 from wug.models.huggingface.fused import rotating, rotation_of
 from wug.models.tokenization.ragged import Ragged
 

@@ -15,8 +15,8 @@ from transformers import PreTrainedModel
 
 from wug.errors import ModelError
 from wug.models.decoding.logprobs import LogitSource, LogprobResult
+from wug.models.hardware import device_of
 from wug.models.huggingface.cpu import ThreadPool, linear, multiplies
-from wug.models.huggingface.devices import device_of
 
 BLOCK_SIZE = (256, 2048)
 """Positions and tokens of the vocabulary in a block: 2 MB of logits, which fit into the cache of a CPU."""

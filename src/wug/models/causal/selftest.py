@@ -31,8 +31,8 @@ from wug.models.causal.noise import (
     truncated,
 )
 from wug.models.causal.output_layer import Adjustment, find_output_layer, known_output_layer
+from wug.models.hardware import FAILURES, device_of, position_limit
 from wug.models.huggingface.cpu import prepack, thread_pool_for
-from wug.models.huggingface.devices import FAILURES, device_of, position_limit
 
 METHODS = ("auto", "tree", "plain")
 EARLY_BRANCH, LATE_BRANCH, SINGLE_TOKEN = 2, 3, 7

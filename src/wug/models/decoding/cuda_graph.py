@@ -18,8 +18,7 @@ import torch
 from transformers import PreTrainedModel
 
 from wug.models.decoding import prompt_lookup
-from wug.models.decoding.greedy import TokenRules
-from wug.models.decoding.outputs import NEAR_TIE_NATS, Decoded, trim_at_end
+from wug.models.decoding.outputs import NEAR_TIE_NATS, Decoded, TokenRules, trim_at_end
 from wug.models.decoding.prompt_lookup import LookupBatch, LookupOutputs, LookupShape
 from wug.models.decoding.static_batch import (
     GreedyModel,

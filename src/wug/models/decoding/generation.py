@@ -12,15 +12,22 @@ import torch
 from transformers import PreTrainedModel
 
 from wug.errors import ModelError, first_line
-from wug.models.decoding import greedy
 from wug.models.decoding.cuda_graph import LOOKUP_AFTER_TOKENS, CudaGraphDecoder
-from wug.models.decoding.outputs import Decoded, plan_batches, trim_at_end
+from wug.models.decoding.outputs import (
+    TOKEN_SETTINGS,
+    Decoded,
+    TokenRules,
+    end_tokens,
+    plan_batches,
+    token_list,
+    trim_at_end,
+)
 from wug.models.decoding.prompt_lookup import has_relative_positions
 from wug.models.decoding.static_batch import pad_rows
-from wug.models.huggingface.devices import FAILURES, compute_in_halves, is_out_of_memory, nan_error, requests_per_chunk
+from wug.models.hardware import FAILURES, compute_in_halves, is_out_of_memory, nan_error, requests_per_chunk
 
 KEPT_SETTINGS = (
-    "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", *greedy.TOKEN_SETTINGS,
+    "decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", *TOKEN_SETTINGS,
 )  # fmt: skip
 """Generation settings of a model that are used: its special tokens, and the tokens that it must or must not write.
 
@@ -69,8 +76,8 @@ class Decoder:
         settings = {name: value for name, value in values if value is not None}
         # Explicit: generate() takes missing settings from those of the model.
         model.generation_config = GenerationConfig(**settings)
-        self._ends = greedy.end_tokens(model.generation_config)
-        self._pad = next(iter(greedy.token_list(model.generation_config.pad_token_id) or self._ends), 0)
+        self._ends = end_tokens(model.generation_config)
+        self._pad = next(iter(token_list(model.generation_config.pad_token_id) or self._ends), 0)
         self._stops: Stops | None = None  # not while the self-test runs
         self.padded = self._accepts_padding()
         is_greedy = beams == 1 and self._encodes and stops is None
@@ -141,7 +148,7 @@ class Decoder:
 
     def _cuda_graph_decoder(self) -> CudaGraphDecoder | None:
         """Decoding with CUDA graphs, speculatively if possible; None if it fails the self-test."""
-        rules = greedy.TokenRules.of(self.model.generation_config)
+        rules = TokenRules.of(self.model.generation_config)
         if rules is None or not self.padded:
             return None
         decoder = CudaGraphDecoder(self.model, rules, self._pad)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from wug.models.decoding.greedy import ChooseToken
+from wug.models.decoding.outputs import ChooseToken
 from wug.models.tokenization.ragged import Ragged
 
 LayerCache: TypeAlias = tuple[Any, Any, Any, Any]

@@ -14,7 +14,7 @@ import torch
 from transformers import PreTrainedModel
 from transformers.activations import NewGELUActivation
 
-from wug.models.huggingface.devices import device_of
+from wug.models.hardware import device_of
 
 ROTARY = "apply_rotary_pos_emb"
 """What modules of transformers call the function that rotates queries and keys."""

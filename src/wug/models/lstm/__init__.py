@@ -12,8 +12,7 @@ import numpy as np
 from wug.arrays import Floats, Ints
 from wug.errors import InputError, ModelError, needs_extra
 from wug.files import read_object, user_path
-from wug.models.hardware import pick_device
-from wug.models.huggingface.devices import is_out_of_memory
+from wug.models.hardware import is_out_of_memory, pick_device
 from wug.models.lstm.weights import (
     CONFIG,
     VOCABULARY,

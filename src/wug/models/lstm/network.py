@@ -18,7 +18,7 @@ import torch
 from wug.arrays import Floats, Ints
 from wug.errors import ModelError, first_line
 from wug.models.decoding.logprobs import MIN_LOGPROB
-from wug.models.huggingface.devices import nan_error, without_cudnn
+from wug.models.hardware import nan_error, without_cudnn
 from wug.models.lstm.weights import Weights
 from wug.models.tokenization.ragged import Ragged
 

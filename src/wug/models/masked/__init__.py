@@ -14,8 +14,8 @@ import numpy as np
 
 from wug.arrays import Ints, Mask
 from wug.errors import ModelError
+from wug.models.hardware import position_limit, requests_per_chunk
 from wug.models.huggingface import loading
-from wug.models.huggingface.devices import position_limit, requests_per_chunk
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.huggingface.hub import revisions as revisions
 from wug.models.huggingface.in_memory import open_loaded as open_in_memory

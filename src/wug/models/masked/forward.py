@@ -13,8 +13,8 @@ from transformers import PreTrainedModel
 
 from wug.arrays import Floats, Ints
 from wug.errors import ModelError, first_line
+from wug.models.hardware import FAILURES, compute_in_halves, nan_error
 from wug.models.huggingface.cpu import prepack
-from wug.models.huggingface.devices import FAILURES, compute_in_halves, nan_error
 from wug.models.masked import MaskedBatch, MaskedPlan, MaskedTargets
 from wug.models.tokenization.ragged import Ragged
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from wug.errors import ModelError
 from wug.files import user_path
 from wug.models.decoding import outputs
-from wug.models.decoding.conditional_scoring import END, SOURCE, SourceScorer, refuse_unused
 from wug.models.decoding.outputs import Decoded
+from wug.models.decoding.teacher_forcing import END, SOURCE, SourceScorer, refuse_unused
 from wug.models.huggingface import loading
 from wug.models.huggingface.hub import prefetch as prefetch
 from wug.models.huggingface.hub import revisions as revisions

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from wug.errors import ModelError
-from wug.models.decoding import greedy
+from wug.models.decoding import outputs
 from wug.models.huggingface.loading import HubModel
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class DecodingConfig:
     def of(cls, loaded: HubModel) -> DecodingConfig:
         """The configuration of a loaded model; an error if it does not say how an answer begins and ends."""
         model, settings = loaded.model, loaded.model.generation_config
-        start = greedy.start_token(settings)
+        start = outputs.start_token(settings)
         if start is None:
             raise ModelError(
                 f"seq2seq:{loaded.name}: nothing says with which token an answer begins. "
@@ -55,12 +55,12 @@ class DecodingConfig:
             raise ModelError(
                 f"seq2seq:{loaded.name}: nothing says with which token an answer ends. Put eos_token_id there likewise"
             )
-        unknown = greedy.unknown_token(loaded.tokenizer)
+        unknown = outputs.unknown_token(loaded.tokenizer)
         return cls(
             start=int(start),
-            ends=greedy.end_tokens(settings),
+            ends=outputs.end_tokens(settings),
             forced=settings.forced_bos_token_id,
-            banned=greedy.forbidden_sequences(settings),
+            banned=outputs.forbidden_sequences(settings),
             begins=list(settings.begin_suppress_tokens or []),
             unknown=unknown,
             # An unknown word stays visible: without it a wrong answer could look correct.

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wug.errors import InputError, ModelError
-from wug.models.decoding.conditional_scoring import (
+from wug.models.decoding.teacher_forcing import (
     DEFAULT_WINDOW_TOKENS,
     ForcedTarget,
     ScorerInfo,
     SourceScorer,
-    TokenLimits,
+    TeacherForcing,
 )
-from wug.models.huggingface.devices import requests_per_chunk
+from wug.models.hardware import requests_per_chunk
 from wug.models.huggingface.loading import HubModel
 from wug.models.seq2seq.config import DecodingConfig, Seq2SeqSpecialTokens
 from wug.models.spec import ModelSpec, signature_options
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from wug.models.decoding.teacher_forcing import TeacherForcing
 
 SCORE = Option(
     "score",
@@ -198,8 +197,8 @@ class SpanScorer:
     ordered = False
 
     def __init__(self, info: ScorerInfo, tokens: _SpanTokens, forcing: TeacherForcing) -> None:
-        self.id, self.options = info.id, info.options
-        self.chunk, self._limits = info.chunk, info.limits
+        self.id, self.options, self.chunk = info.id, info.options, info.chunk
+        self._info = info
         self._tokens, self._forcing = tokens, forcing
 
     def score(self, requests: Sequence[Request]) -> Scores:
@@ -233,10 +232,10 @@ class SpanScorer:
 
     def _size(self, requests: Sequence[Request], texts: TokenizedTexts, scoring: TextScoring | None) -> int | None:
         """Tokens of a text per window; None: all of it."""
-        tokens, limit = self._tokens, self._limits.source
+        tokens, limit = self._tokens, self._info.source_limit
         special = len(tokens.special.before) + len(tokens.special.after) + len(tokens.prefix) + 1
         if scoring is not None:
-            return window_size(scoring, limit or self._limits.window, special, self.id)[0]
+            return window_size(scoring, limit or self._info.window, special, self.id)[0]
         refuse_long(texts.ids, limit, texts_of(requests), self.id, special)
         return None
 
@@ -273,8 +272,6 @@ def make_scorer(
     loaded: HubModel, config: DecodingConfig, spec: ModelSpec, options: Mapping[str, Any]
 ) -> SourceScorer | SpanScorer:
     """The model as a scorer, by the option score."""
-    from wug.models.decoding.teacher_forcing import TeacherForcing
-
     tokenizer, by_source = loaded.tokenizer, options["score"] == "source"
     marian = by_source and not tokenizer.is_fast and type(tokenizer).__name__ == "MarianTokenizer"
     tokenize = MarianTokenizer(tokenizer) if marian else OffsetTokenizer(tokenizer)
@@ -288,7 +285,9 @@ def make_scorer(
         signature(options, loaded.dtype),
         chunk if by_source else max(16, chunk // 8),
         special.lead,
-        TokenLimits(config.source_limit, config.answer_limit, window),
+        config.source_limit,
+        config.answer_limit,
+        window,
     )
     if isinstance(tokenize, OffsetTokenizer) and not by_source:
         sentinels = Sentinels.of(tokenizer, spec)
