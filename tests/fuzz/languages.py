@@ -320,14 +320,14 @@ def _model(draw: random.Random) -> tuple[str, Any]:
 def _open_model(text: str, options: Any) -> None:
     from wug import registry
     from wug.evaluation.models import model_spec
-    from wug.models.endpoint.client import Address
+    from wug.models.endpoint.client import read_address
 
     spec = model_spec(text, options)
     str(spec)
     if spec.backend in ("oracle", "ngram", "replay"):  # the others would start programs or ask servers
         registry.find("models", spec.backend).load(spec)
     if spec.backend == "endpoint":
-        Address.of(spec.name)
+        read_address(spec.name)
 
 
 def _option(draw: random.Random) -> tuple[str, Any]:

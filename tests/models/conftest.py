@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import tiny_seq2seq
-from wug.models.endpoint.client import Client
 
 
 @pytest.fixture(autouse=True)
@@ -28,9 +27,9 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The waits between tries, which are noted instead of waited for."""
     noted: list[float] = []
 
-    async def note(self: Client, seconds: float) -> None:
+    async def note(seconds: float) -> None:
         noted.append(seconds)
 
-    monkeypatch.setattr(Client, "_pause", note)
+    monkeypatch.setattr("wug.models.endpoint.client.anyio.sleep", note)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     return noted

@@ -30,7 +30,7 @@ from wug.evaluation.models import open_model
 from wug.models import endpoint
 from wug.models.endpoint import EndpointGenerator, EndpointScorer
 from wug.models.endpoint.answers import read_echo, read_next
-from wug.models.endpoint.client import Address, Client
+from wug.models.endpoint.client import Client, read_address
 from wug.models.spec import ModelSpec, parse
 from wug.models.tokenization.token_offsets import PART
 from wug.requests import Request, Scored
@@ -469,7 +469,7 @@ def test_a_server_that_stays_away_is_given_up_with_address_and_remedy(waits: lis
 
 
 def client(server: FakeServer, *, timeout: float, retries: int = 0) -> Client:
-    return Client(Address.of(server.address), key=None, timeout=timeout, retries=retries)
+    return Client(read_address(server.address), key=None, timeout=timeout, retries=retries)
 
 
 def test_an_answer_that_takes_too_long_is_requested_again() -> None:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from wug.errors import InputError
 from wug.models.attention_lstm import SPECIAL as LSTM_SPECIAL
@@ -16,9 +18,6 @@ from wug.train.examples import Batches, Examples, length_buckets
 from wug.train.options import NetworkSize
 from wug.train.steps import Batch, TrainingTask
 from wug.train.text_models import save_model
-
-if TYPE_CHECKING:
-    import torch
 
 IGNORED = -100
 """The label of a word that the loss ignores."""
@@ -36,8 +35,6 @@ class _Seq2SeqTask(TrainingTask):
     def __init__(
         self, model: torch.nn.Module, examples: Examples, names: Sequence[str], *, batch: int, seed: int, device: str
     ) -> None:
-        import torch
-
         self.names = names
         self.model = model.to(device)
         end = names.index(CLOSING)
@@ -54,8 +51,6 @@ class _Seq2SeqTask(TrainingTask):
 
     def batch(self, step: int) -> Batch:
         """Sources and targets of similar length, as word ids."""
-        import torch
-
         bucket, order = self._batches.of(step)
         indices = torch.from_numpy(order)
         if torch.device(self._device).type == "cuda":  # asynchronous from pinned memory
@@ -117,8 +112,6 @@ class T5Task(_Seq2SeqTask):
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per word."""
-        import torch
-
         sources, targets = batch["sources"], batch["targets"]
         labels = targets.masked_fill(targets == 0, IGNORED)
         # Full masks: transformers would inspect the values of shorter ones, which a CUDA graph cannot do.
@@ -150,8 +143,6 @@ def _join_norms(model: torch.nn.Module) -> None:
 
 
 def _norm(module: torch.nn.Module, hidden: torch.Tensor) -> torch.Tensor:
-    import torch
-
     return torch.nn.functional.rms_norm(hidden, module.weight.shape, module.weight, module.variance_epsilon)
 
 
@@ -206,8 +197,6 @@ class AttentionLSTMTask(_Seq2SeqTask):
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per word."""
-        import torch
-
         sources, targets = batch["sources"], batch["targets"]
         inputs = torch.nn.functional.pad(targets[:, :-1], (1, 0), value=self._start)
         logits = self.model(sources, sources != 0, inputs)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from wug.errors import ModelError, first_line
 from wug.models.lstm.weights import save_word_lstm
@@ -18,7 +19,6 @@ from wug.train.options import NetworkSize
 from wug.train.steps import Batch, TrainingTask
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedTokenizerFast
 
 
@@ -34,8 +34,6 @@ class TextTask(TrainingTask):
         device: str,
         bfloat16: bool,
     ) -> None:
-        import torch
-
         self.tokenizer = tokenizer
         self.rows = rows
         self.model, self.steps_per_epoch = model.to(device), rows.steps_per_epoch
@@ -45,21 +43,15 @@ class TextTask(TrainingTask):
 
     def batch(self, step: int) -> Batch:
         """The start positions of the rows."""
-        import torch
-
         return {"starts": torch.from_numpy(self.rows.starts(step))}
 
     def rows_of(self, starts: torch.Tensor, length: int) -> torch.Tensor:
         """The tokens of rows."""
-        import torch
-
         offsets = torch.arange(length, device=starts.device)
         return self._stream[starts[:, None] + offsets].long()
 
     def mask_dtype(self) -> torch.dtype:
         """The dtype of masks: that of the queries."""
-        import torch
-
         return torch.bfloat16 if self._bfloat16 else torch.float32
 
     def save(self, folder: Path, dtype: str) -> None:
@@ -84,8 +76,6 @@ def rotary_sizes(tokenizer: PreTrainedTokenizerFast, shape: NetworkSize) -> dict
 
 def block_mask(tokens: torch.Tensor, bos: int, *, causal: bool, dtype: torch.dtype) -> torch.Tensor:
     """An additive attention mask: tokens see those of the same sentence, which starts at BOS."""
-    import torch
-
     sentence = (tokens == bos).cumsum(1)
     visible = sentence[:, None, :, None] == sentence[:, None, None, :]
     if causal:
@@ -96,7 +86,6 @@ def block_mask(tokens: torch.Tensor, bos: int, *, causal: bool, dtype: torch.dty
 
 def save_model(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, folder: Path, dtype: str) -> None:
     """Write a model in the Hugging Face layout, its weights in `dtype`; the model itself stays as it is."""
-    import torch
     from transformers import logging
 
     logging.disable_progress_bar()
@@ -137,8 +126,6 @@ class CausalTask(TextTask):
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per token."""
-        import torch
-
         tokens = self.rows_of(batch["starts"], self.rows.length + 1)
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
         mask = block_mask(inputs, self.rows.bos, causal=True, dtype=self.mask_dtype())
@@ -177,8 +164,6 @@ class MaskedTask(TextTask):
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per masked token."""
-        import torch
-
         tokens = self.rows_of(batch["starts"], self.rows.length)
         mask = block_mask(tokens, self.rows.bos, causal=False, dtype=self.mask_dtype())
         hidden, targets, masked = self.mask(tokens)
@@ -190,8 +175,6 @@ class MaskedTask(TextTask):
 
     def mask(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The positions to predict in each row, the tokens there, and the masked rows."""
-        import torch
-
         # A fixed number per row, so that shapes are constant; special tokens are never chosen.
         chances = torch.rand(tokens.shape, device=tokens.device)
         is_special = (tokens == self.rows.bos) | (tokens == self.tokenizer.sep_token_id)
@@ -220,8 +203,6 @@ class LSTMTask(TextTask):
     def __init__(
         self, vocabulary: Sequence[str], shape: NetworkSize, *, words: str, lowercase: bool, **material: Any
     ) -> None:
-        import torch
-
         self._vocabulary, self._shape = vocabulary, shape
         self._splitting = {"lowercase": lowercase, "words": words}
         projection = shape.embedding_size if shape.ffn_size != shape.embedding_size else 0
@@ -255,8 +236,6 @@ class LSTMTask(TextTask):
 
     def save(self, folder: Path, dtype: str) -> None:
         """Save in the layout of wug's word LSTMs."""
-        import torch
-
         state = {_name(name): tensor.to(getattr(torch, dtype)) for name, tensor in self.model.state_dict().items()}
         shape = self._shape
         config = {

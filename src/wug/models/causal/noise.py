@@ -10,18 +10,18 @@ with few layers in float32, where the noise is far smaller than any such error.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from wug.arrays import Floats
 
 if TYPE_CHECKING:
-    import torch
-
     from wug.models.causal.forward import CausalEngine
 
 NOISE_FACTOR = 4.0
@@ -82,26 +82,14 @@ def measure_noise(
         gaps.append(batched.logprobs([probe, *neighbours])[0] - alone)
         longer = plain.logprobs([probe + probe[:EXTRA_TOKENS]])[0]
         gaps.append((longer[: len(alone)] - alone)[:-2])  # the last ones may count the end of a word
-    with _math_attention():
+    with sdpa_kernel(SDPBackend.MATH):  # plain products, not a fused kernel
         gaps += [plain.logprobs([probe])[0] - alone for probe, alone in zip(probes, expected, strict=True)]
     sums = np.concatenate([np.add.reduceat(gap, np.arange(0, len(gap), SENTENCE_TOKENS)) for gap in gaps if len(gap)])
     return Noise(float(np.abs(np.concatenate(gaps)).max(initial=0)), float(np.sqrt(np.mean(sums**2))))
 
 
-def _math_attention() -> AbstractContextManager[None]:
-    """A context in which PyTorch computes attention by plain products, not by a fused kernel."""
-    try:
-        from torch.nn.attention import SDPBackend, sdpa_kernel
-    except ImportError:
-        return nullcontext()
-    context: AbstractContextManager[None] = sdpa_kernel(SDPBackend.MATH)
-    return context
-
-
 def structural_copy(model: Any) -> Any | None:
     """A copy of a model in float32 with its first layer and one of each other kind; None if none can be made."""
-    import torch
-
     if any(parameter.is_meta or not parameter.is_floating_point() for parameter in model.parameters()):
         return None  # quantized, or offloaded
     try:
@@ -114,8 +102,6 @@ def structural_copy(model: Any) -> Any | None:
 @contextmanager
 def truncated(model: Any) -> Iterator[Any | None]:
     """The model with its first layer and one of each other kind, while the context is open; None if that fails."""
-    import torch
-
     config = model.config.get_text_config()
     count = getattr(config, "num_hidden_layers", None)
     candidates = [
@@ -130,25 +116,20 @@ def truncated(model: Any) -> Iterator[Any | None]:
     parent, name, layers = candidates[0]
     kinds = getattr(config, "layer_types", None)
     layer_numbers = _one_of_each_kind(layers, kinds)
-    restore: list[Callable[[], None]] = [lambda: setattr(parent, name, layers)]
+    replacements: list[tuple[Any, str, Any]] = [
+        (parent, name, torch.nn.ModuleList(layers[number] for number in layer_numbers)),
+        (config, "num_hidden_layers", len(layer_numbers)),
+    ]
+    if kinds is not None:
+        replacements.insert(1, (config, "layer_types", [kinds[number] for number in layer_numbers]))
+    originals = [(owner, attribute, getattr(owner, attribute)) for owner, attribute, _ in replacements]
     try:
-        setattr(parent, name, torch.nn.ModuleList(layers[number] for number in layer_numbers))
-        for setting, value in (
-            ("layer_types", None if kinds is None else [kinds[number] for number in layer_numbers]),
-            ("num_hidden_layers", len(layer_numbers)),
-        ):
-            if value is not None:
-                restore.append(_override(config, setting, value))
+        for owner, attribute, value in replacements:
+            setattr(owner, attribute, value)
         yield model
     finally:
-        for undo in reversed(restore):
-            undo()
-
-
-def _override(config: Any, name: str, value: object) -> Callable[[], None]:
-    original = getattr(config, name)
-    setattr(config, name, value)
-    return lambda: setattr(config, name, original)
+        for owner, attribute, value in reversed(originals):
+            setattr(owner, attribute, value)
 
 
 def _one_of_each_kind(layers: torch.nn.ModuleList, kinds: Sequence[str] | None) -> list[int]:

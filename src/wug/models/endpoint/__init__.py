@@ -33,7 +33,6 @@ class EndpointScorer:
     def __init__(self, server: Server, spec: ModelSpec) -> None:
         from wug.models.endpoint.calibration import EXACT_NATS, ROUGH_NATS, calibrate
         from wug.models.endpoint.chat import EndpointChat
-        from wug.models.endpoint.client import declared_options
 
         self._server = server
         bos = spec.options.get("bos", "")
@@ -48,10 +47,10 @@ class EndpointScorer:
         if isinstance(self._echo_format, ModelError) and not self.chat.is_offered:
             raise self._echo_format
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
-        self.options = {"bos": bos or _bos_option(self._echo_format), **declared_options(spec)}
+        self.options = {"bos": bos or _bos_option(self._echo_format), **_declared_options(spec)}
         if isinstance(self._echo_format, EchoFormat) and self._echo_format.first_unscored:
             self.options["first_word"] = "unscored"
-        self.chunk = REQUESTS_PER_CONNECTION * server.threads
+        self.chunk = REQUESTS_PER_CONNECTION * server.client.threads
         self.ordered = False
 
     def score(self, requests: Sequence[Request]) -> list[Scored]:
@@ -88,6 +87,11 @@ class EndpointScorer:
         return ServerRequest("/completions", body, text, positions, read)
 
 
+def _declared_options(spec: ModelSpec) -> dict[str, str]:
+    """What the user says about the server, for the signature."""
+    return {name: spec.options[name] for name in ("dtype", "id") if name in spec.options}
+
+
 def _tokenizer(spec: ModelSpec) -> ChatTemplate | None:
     if "tokenizer" not in spec.options:
         return None
@@ -119,14 +123,12 @@ class EndpointGenerator:
     """A server that continues prompts."""
 
     def __init__(self, server: Server, spec: ModelSpec, options: Mapping[str, Any]) -> None:
-        from wug.models.endpoint.client import declared_options
-
         self._template, self._stop = prompting(options)
         self._bound: int | None = options["max_length"]
         self._server = server
         self.id = f"endpoint/{server.model}@{checksum(server.identity)}"
-        self.options = {"mode": "generate", **signature(options, self._template, self._stop), **declared_options(spec)}
-        self.chunk = REQUESTS_PER_CONNECTION * server.threads
+        self.options = {"mode": "generate", **signature(options, self._template, self._stop), **_declared_options(spec)}
+        self.chunk = REQUESTS_PER_CONNECTION * server.client.threads
 
     def generate(self, sources: Sequence[str]) -> list[Answer]:
         """One answer per source, in order."""
@@ -207,17 +209,11 @@ def load(spec: ModelSpec) -> Scorer | Generator:
         import httpx  # noqa: F401
     except ImportError:
         raise MissingExtra("an endpoint model", "endpoint") from None
-    from wug.models.endpoint.client import Address, Client, find_model
+    from wug.models.endpoint.client import Client, find_model, read_address
 
-    threads: int = options["concurrency"]
-    client = Client(
-        Address.of(spec.name),
-        key=_key(options["key"]),
-        timeout=options["timeout"],
-        retries=options["retries"],
-        threads=threads,
-    )
-    server = find_model(client, options["model"], threads)
+    settings = {"timeout": options["timeout"], "retries": options["retries"], "threads": options["concurrency"]}
+    client = Client(read_address(spec.name), key=_key(options["key"]), **settings)
+    server = find_model(client, options["model"])
     return EndpointGenerator(server, spec, options) if generates else EndpointScorer(server, spec)
 
 

@@ -109,11 +109,6 @@ class _Comparison:
     before: list[float | None]
     """At the position before."""
 
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether the token may have a hidden space: then its echo may be two other tokens."""
-        return self.next.text[0].isalnum()
-
 
 def calibrate(server: Server, bos: str, *, exact: bool) -> EchoFormat:
     """The format of the server's echoes; ModelError if that is not certain.
@@ -211,7 +206,8 @@ def _find_shift(server: Server, echo_format: EchoFormat, tolerance: float) -> bo
                 "with --logprobs-mode raw_logits"
             )
     wrong = [item for item in comparisons if not _any_close(item.echoed, item.next.logprob, tolerance)]
-    if not wrong or (all(item.is_doubtful for item in wrong) and 3 * len(wrong) <= len(comparisons)):
+    # A token that may have a hidden space may be two others in an echo.
+    if not wrong or (all(item.next.text[0].isalnum() for item in wrong) and 3 * len(wrong) <= len(comparisons)):
         return False
     if all(_any_close(comparison.before, comparison.next.logprob, tolerance) for comparison in comparisons):
         return True

@@ -53,7 +53,7 @@ class EndpointChat:
     def __init__(
         self, server: Server, echo_format: EchoFormat | ModelError, tokenizer: ChatTemplate | None, tolerance: float
     ) -> None:
-        self._server, self._tokenizer = server, tokenizer
+        self._server, self._tokenizer, self._address = server, tokenizer, server.client.address
         self._tolerance = tolerance
         self._echo_format = echo_format if isinstance(echo_format, EchoFormat) else None
         self._refusal = echo_format if isinstance(echo_format, ModelError) else None
@@ -73,9 +73,9 @@ class EndpointChat:
         try:
             with_system, without = (read_count(answer) for answer in self._post([_SYSTEM, _USER], {"max_tokens": 1}))
         except Refusal as error:
-            return f"{self._server.client.address}: it refuses a system turn ({error})"
+            return f"{self._address}: it refuses a system turn ({error})"
         if with_system is not None and without is not None and with_system <= without:
-            return f"{self._server.client.address}: the server's chat template drops the system turn"
+            return f"{self._address}: the server's chat template drops the system turn"
         return None
 
     def wrapper(self, chat: Chat) -> ChatWrapper:
@@ -132,15 +132,9 @@ class EndpointChat:
             return self._write
         if chat is None or chat.plain:
             return self._after_text
-        if self._lists(request):
+        if chat.answers and (self._tokenizer is None or self._echo_format is None):
             return self._list_labels
         return self._by_tokens if self._tokenizer is not None else self._in_open_turn
-
-    def _lists(self, request: Request) -> bool:
-        """Whether a label is looked up among the likeliest first tokens of an answer."""
-        chat = request.conversation
-        by_tokens = self._tokenizer is not None and self._echo_format is not None
-        return chat is not None and chat.answers and not chat.plain and not by_tokens
 
     def _write(self, position: int, request: Request) -> ServerRequest[Scored]:
         chat, text = request.conversation, request.text
@@ -287,10 +281,6 @@ class EndpointChat:
                         f"{self._address}: the log-probability of {token!r} changes from {first.likeliest[token]:.3f} "
                         f"to {second.likeliest[token]:.3f} when the same is asked again. Use -S answer=text"
                     )
-
-    @property
-    def _address(self) -> str:
-        return str(self._server.client.address)
 
     def _post(self, chats: Sequence[Messages], settings: dict[str, Any], retries: int | None = None) -> list[Any]:
         bodies = [{"model": self._server.model, **_messages(chat), **settings} for chat in chats]

@@ -21,7 +21,6 @@ from anyio.from_thread import start_blocking_portal
 
 from wug.errors import InputError, ModelError, WugError, suggestion
 from wug.models.endpoint.answers import Output, ServerRequest
-from wug.models.spec import ModelSpec
 
 RETRY_STATUSES = (408, 425, 429, 500, 502, 503, 504, 529)
 FIRST_WAIT_S, MAX_WAIT_S = 0.5, 30.0
@@ -41,56 +40,42 @@ class Refusal(ModelError):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of a server."""
-
-    secure: bool
-    host: str
-    port: int
-    path: str
-    """Without a slash at the end."""
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http{'s' * self.secure}://{host}:{self.port}{self.path}"
-
-    @classmethod
-    def of(cls, text: str) -> Address:
-        """Parse an address; anything after a question mark is ignored."""
-        displayed = text.partition("?")[0].rpartition("@")[2]  # a password is not repeated
-        try:
-            url = urlsplit(text.strip())
-            port = url.port
-        except ValueError as error:
-            raise InputError(f"endpoint {displayed!r} is not an address: {error}") from None
-        if url.scheme not in ("http", "https") or not url.hostname:
-            raise InputError(f"endpoint {displayed!r} is not an address. Write it as endpoint:http://localhost:8000/v1")
-        if "@" in url.netloc:
-            raise InputError(
-                f"endpoint {displayed!r}: a name or password in an address would be kept with the run. A key is taken "
-                "from the environment variable OPENAI_API_KEY, or from the one that -M key=VARIABLE names"
-            )
-        secure = url.scheme == "https"
-        path = url.path.rstrip("/").removesuffix("/completions").removesuffix("/chat")
-        address = cls(secure, url.hostname, port or (443 if secure else 80), path)
-        try:
-            httpx.URL(str(address))
-        except httpx.InvalidURL as error:
-            raise InputError(f"endpoint {displayed!r} is not an address: {error}") from None
-        return address
+def read_address(text: str) -> str:
+    """An address with its port and without a slash at the end; anything after a question mark is ignored."""
+    displayed = text.partition("?")[0].rpartition("@")[2]  # a password is not repeated
+    try:
+        url = urlsplit(text.strip())
+        port = url.port
+    except ValueError as error:
+        raise InputError(f"endpoint {displayed!r} is not an address: {error}") from None
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise InputError(f"endpoint {displayed!r} is not an address. Write it as endpoint:http://localhost:8000/v1")
+    if "@" in url.netloc:
+        raise InputError(
+            f"endpoint {displayed!r}: a name or password in an address would be kept with the run. A key is taken "
+            "from the environment variable OPENAI_API_KEY, or from the one that -M key=VARIABLE names"
+        )
+    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    path = url.path.rstrip("/").removesuffix("/completions").removesuffix("/chat")
+    address = f"{url.scheme}://{host}:{port or (443 if url.scheme == 'https' else 80)}{path}"
+    try:
+        httpx.URL(address)
+    except httpx.InvalidURL as error:
+        raise InputError(f"endpoint {displayed!r} is not an address: {error}") from None
+    return address
 
 
 class Client:
     """Sends and receives JSON."""
 
-    def __init__(self, address: Address, *, key: str | None, timeout: float, retries: int, threads: int = 1) -> None:
-        self.address = address
-        self._key, self._timeout = key, timeout
-        self._retries, self._threads = retries, threads
+    def __init__(self, address: str, *, key: str | None, timeout: float, retries: int, threads: int = 1) -> None:
+        self.address, self.threads = address, threads
+        self._key, self._timeout, self._retries = key, timeout, retries
         self._warned = False
         # The system's certificates; reading them takes time.
-        self._ssl = ssl.create_default_context() if address.secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._ssl = (
+            ssl.create_default_context() if address.startswith("https") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        )
 
     def get(self, path: str, retries: int | None = None) -> Any:
         """The response to GET."""
@@ -141,7 +126,7 @@ class Client:
                         errors.append(error)
                         group.cancel_scope.cancel()
 
-            for _ in range(min(self._threads, len(requests))):
+            for _ in range(min(self.threads, len(requests))):
                 group.start_soon(work)
         if errors:
             raise errors[0]
@@ -156,7 +141,7 @@ class Client:
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
         # The timeout is for a whole request. Neither proxies nor passwords are taken from the environment.
-        limits = httpx.Limits(max_connections=self._threads, max_keepalive_connections=self._threads)
+        limits = httpx.Limits(max_connections=self.threads, max_keepalive_connections=self.threads)
         return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=False, verify=self._ssl)
 
     async def _send(self, connections: httpx.AsyncClient, request: httpx.Request, tries: int) -> Any:
@@ -176,8 +161,10 @@ class Client:
                 delay = _retry_after(reply.headers.get("retry-after"))
             if not tries_left or (delay is not None and delay > MAX_RETRY_AFTER_S):
                 raise self._failure(request, tries, problem, delay)
-            self._warn_once(problem)
-            await self._pause(wait if delay is None else max(wait, delay))
+            if not self._warned:
+                log.warning("%s: %s; trying again", self.address, problem)
+            self._warned = True
+            await anyio.sleep(wait if delay is None else max(wait, delay))
             wait = min(2 * wait, MAX_WAIT_S)
         raise AssertionError("the last try returns or raises")
 
@@ -257,27 +244,13 @@ class Client:
         redacted = text.replace(self._key, "***") if self._key else text
         return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in redacted)
 
-    def _warn_once(self, problem: str) -> None:
-        if not self._warned:
-            log.warning("%s: %s; trying again", self.address, problem)
-        self._warned = True
-
-    async def _pause(self, seconds: float) -> None:
-        await anyio.sleep(seconds)
-
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    waiting: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while waiting:
-        exception = waiting.pop()
-        if exception is None or id(exception) in seen:
-            continue
-        seen.add(id(exception))
-        yield exception
-        waiting += [exception.__cause__, exception.__context__]
-        if isinstance(exception, BaseExceptionGroup):
-            waiting += exception.exceptions
+    yield error
+    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    for cause in (error.__cause__ or error.__context__, *members):
+        if cause is not None:
+            yield from _causes(cause)
 
 
 def _retry_after(value: str | None) -> float | None:
@@ -299,7 +272,6 @@ class Server:
     model: str
     identity: str
     """Everything that the server says about the model, as JSON."""
-    threads: int
     server_software: str = ""
     """The program, if known: vllm, sglang, llamacpp."""
 
@@ -328,7 +300,7 @@ class Server:
                 ) from None
 
 
-def find_model(client: Client, name: str | None, threads: int) -> Server:
+def find_model(client: Client, name: str | None) -> Server:
     """The server with a model by name, or with its only one."""
     try:
         response = client.get("/models", retries=1)
@@ -350,11 +322,6 @@ def find_model(client: Client, name: str | None, threads: int) -> Server:
         raise ModelError(f"{client.address} has no model {name!r}.{suggestion(name, models)}")
     description = {field: models.get(name, {}).get(field) for field in ("root", "parent", "meta")}
     # A server that does not describe the model is identified by its address.
-    address = "" if any(description.values()) else str(client.address)
+    address = "" if any(description.values()) else client.address
     server_software = str(models.get(name, {}).get("owned_by", ""))
-    return Server(client, name, json.dumps([name, address, description], sort_keys=True), threads, server_software)
-
-
-def declared_options(spec: ModelSpec) -> dict[str, str]:
-    """What the user says about the server, for the signature."""
-    return {name: spec.options[name] for name in ("dtype", "id") if name in spec.options}
+    return Server(client, name, json.dumps([name, address, description], sort_keys=True), server_software)

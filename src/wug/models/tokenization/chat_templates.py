@@ -44,7 +44,7 @@ class ChatTemplate:
         self._tokenizer, self._name = tokenizer, name
         added = tokenizer.added_tokens_decoder.values()
         self._control_tokens = sorted({token.content for token in added if token.special and token.content.strip()})
-        self._headers: dict[str | None, bool] = {}
+        self._open_turns: dict[str | None, bool] = {}
         self._frames: dict[tuple[object, ...], str] = {}
         self._last_header: tuple[Chat, str] | None = None
 
@@ -162,10 +162,10 @@ class ChatTemplate:
 
     def _answers_in_open_turn(self, template: str | None) -> bool:
         """Whether the template has no generation prompt though assistant turns have a header."""
-        if template not in self._headers:
+        if template not in self._open_turns:
             prompt, ignored, header = self._beginnings(template)
-            self._headers[template] = ignored and header.rstrip() != prompt.rstrip()
-        return self._headers[template]
+            self._open_turns[template] = ignored and header.rstrip() != prompt.rstrip()
+        return self._open_turns[template]
 
     def _beginnings(self, template: str | None) -> tuple[str, bool, str]:
         """The generation prompt, whether it is nothing, and the header of an open turn, after the same user turn."""
