@@ -105,7 +105,7 @@ class TranslatorModel:
             answers.update(zip(indices, self._translate([tokenized[n] for n in indices], bound), strict=True))
         return [
             outputs.make_answer(
-                self._tokens.join(_without_end(answers[n], self._end)),
+                self._tokens.join(answers[n][:-1] if answers[n][-1:] == [self._end] else answers[n]),
                 ended=len(answers[n]) < bounds[n] or answers[n][-1] == self._end,
                 source_known=self._vocabulary is None or self._vocabulary.issuperset(tokens),
             )
@@ -204,10 +204,6 @@ def _source_vocabulary(folder: Path) -> frozenset[str] | None:
         if (path := folder / f"{name}.txt").is_file():
             return frozenset(read_lines(path))
     return None
-
-
-def _without_end(tokens: list[str], end: str) -> list[str]:
-    return tokens[:-1] if tokens[-1:] == [end] else tokens
 
 
 @dataclass(frozen=True, slots=True)

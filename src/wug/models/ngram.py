@@ -74,25 +74,28 @@ def read_arpa(path: Path, lines: Sequence[str]) -> Arpa:
     counts, first = _read_counts(path, lines)
     index: dict[str, int] = {}
     sections: list[_Section] = []
-    ended = False
+    number = len(lines)
     try:
         for number, line in enumerate(lines[first:], first + 1):
             text = line.strip(" \t\r")
             if text.startswith("\\") and (text == "\\end\\" or _SECTION.fullmatch(text)):
                 _close(sections, counts)
                 if text == "\\end\\":
-                    ended = True
                     break
-                sections.append(_open(text, len(sections), len(counts)))
+                order = int(text[1:].partition("-")[0])
+                if order != len(sections) + 1 or order > len(counts):
+                    expected = f"\\{len(sections) + 1}-grams:" if len(sections) < len(counts) else "\\end\\"
+                    raise InputError(f"expected {expected}, found {text}")
+                sections.append(_Section(order))
             elif text and not sections:
                 raise InputError(f"expected \\1-grams:, found {text[:60]!r}")
             elif text:
                 _add(sections[-1], text, number, index)
+        else:
+            number = len(lines)
+            raise InputError("ends without \\end\\: the file is incomplete. Copy it again")
     except InputError as error:
         raise InputError(error.message, file=path, place=f"line {number}") from None
-    if not ended:
-        message = "ends without \\end\\: the file is incomplete. Copy it again"
-        raise InputError(message, file=path, place=f"line {len(lines)}")
     if len(sections) < len(counts):
         raise InputError(f"the header promises \\{len(sections) + 1}-grams:, which is not there", file=path)
     return Arpa(list(index), index, _tables(path, sections, len(index)))
@@ -106,29 +109,19 @@ def _read_counts(path: Path, lines: Sequence[str]) -> tuple[list[int], int]:
     counts: list[int] = []
     end = len(lines)
     for number, line in enumerate(lines[first:], first + 1):
-        text, place = line.strip(), f"line {number}"
+        text, order = line.strip(), len(counts) + 1
         if text.startswith("\\"):
             end = number - 1
             break
-        if not text:
-            continue
         match = _COUNT.fullmatch(text)
-        if not match:
-            raise InputError(f"expected ngram N=COUNT, found {text[:60]!r}", file=path, place=place)
-        if int(match[1]) != len(counts) + 1:
-            raise InputError(f"expected ngram {len(counts) + 1}=COUNT, found {text!r}", file=path, place=place)
-        counts.append(int(match[2]))
+        if match and int(match[1]) == order:
+            counts.append(int(match[2]))
+        elif text:
+            expected = f"ngram {order if match else 'N'}=COUNT"
+            raise InputError(f"expected {expected}, found {text[:60]!r}", file=path, place=f"line {number}")
     if not counts:
         raise InputError("the header says of no order how many n-grams there are", file=path, place=f"line {first}")
     return counts, end
-
-
-def _open(text: str, finished: int, orders: int) -> _Section:
-    order = int(text[1:].partition("-")[0])
-    if order != finished + 1 or order > orders:
-        expected = f"\\{finished + 1}-grams:" if finished < orders else "\\end\\"
-        raise InputError(f"expected {expected}, found {text}")
-    return _Section(order)
 
 
 def _close(sections: list[_Section], counts: list[int]) -> None:

@@ -55,7 +55,7 @@ class TrainingFolder:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "training"
         self.checkpoint = self.path / "checkpoint.pt"
-        self._recipe = self.path / "recipe.json"
+        self.recipe = self.path / "recipe.json"
 
     @property
     def finished(self) -> bool:
@@ -71,28 +71,24 @@ class TrainingFolder:
     @property
     def begun(self) -> bool:
         """Whether a training was started here."""
-        return self._recipe.exists()
+        return self.recipe.exists()
 
     def begin(self, training: TrainingConfig, data: Mapping[str, Any]) -> None:
         """Write the configuration; refuse a folder in which something else was trained."""
         config = {**data, **asdict(training)}
         self.refuse_other(config)
         if not self.begun:
-            write_text(self._recipe, json.dumps(config, indent=1, ensure_ascii=False) + "\n")
-
-    def withdraw(self) -> None:
-        """Delete the configuration."""
-        self._recipe.unlink(missing_ok=True)
+            write_text(self.recipe, json.dumps(config, indent=1, ensure_ascii=False) + "\n")
 
     def refuse_other(self, config: Mapping[str, Any]) -> None:
         """Raise ModelError if what was trained here had another configuration."""
         if not self.begun:
             return
         try:
-            earlier = dict(json.loads(read_text(self._recipe)))
+            earlier = dict(json.loads(read_text(self.recipe)))
         except (ValueError, TypeError) as error:
             problem = f"cannot be read as JSON ({error}). Delete the folder to start again"
-            raise InputError(problem, file=self._recipe) from None
+            raise InputError(problem, file=self.recipe) from None
         differing = [key for key in config if earlier.get(key) != config[key]]
         if differing:
             differ = "; ".join(
@@ -144,11 +140,6 @@ class TrainingFolder:
         return TrainingState(
             stored["step"], tuple(stored["losses"]), stored["seconds"], stored["best"], stored["stale"]
         )
-
-    def write_curve(self, losses: tuple[float, ...]) -> None:
-        """Write the loss of every step as a table."""
-        lines = ["step\tloss", *(f"{step}\t{loss:.6f}" for step, loss in enumerate(losses, 1))]
-        write_text(self.path / "loss.tsv", "\n".join(lines) + "\n")
 
 
 def _setting_text(value: object) -> str:
@@ -242,7 +233,8 @@ def train(
     """
     state = _Loop(task, config, TrainingFolder(folder), settings or TrainingSettings()).run()
     task.model.eval()
-    TrainingFolder(folder).write_curve(state.losses)
+    lines = ["step\tloss", *(f"{step}\t{loss:.6f}" for step, loss in enumerate(state.losses, 1))]
+    write_text(folder / "training" / "loss.tsv", "\n".join(lines) + "\n")
     return state
 
 
@@ -350,5 +342,5 @@ def _memory_errors(folder: TrainingFolder, batch: int) -> Iterator[None]:
                 f"{fix}, and another folder. The checkpoint in {folder.path.parent} stays: with more memory, the same "
                 "command continues from it"
             ) from error
-        folder.withdraw()
+        folder.recipe.unlink(missing_ok=True)
         raise ModelError(fix) from error

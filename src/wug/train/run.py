@@ -49,8 +49,13 @@ def run_training(training: Training, output: TrainingOutput) -> TrainingState | 
 
     Everything that can be checked before the data is read is checked first, since reading may take minutes.
     """
-    _require_possible(training)
-    material = material_of(training, output.notify)
+    from wug.evaluation.suites import suite_paths
+
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+        raise MissingExtra("training", "hf")
+    for suite in training.suites:
+        suite_paths(suite)
+    material = ExampleMaterial(training) if training.kind == "seq2seq" else TextMaterial(training, output.notify)
     settings = {**material.settings, **training.values(("epochs", "patience", "dtype"))}
     folder = TrainingFolder(training.output)
     unresolved = ("steps", None), ("warmup", None), ("precision", "auto")
@@ -84,16 +89,6 @@ def run_training(training: Training, output: TrainingOutput) -> TrainingState | 
     _write_card(training, material, config, state, command=output.command, parameters=parameters, device=device)
     folder.finish()
     return state
-
-
-def _require_possible(training: Training) -> None:
-    """Refuse a training without its packages, or with suites that cannot be found."""
-    from wug.evaluation.suites import suite_paths
-
-    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
-        raise MissingExtra("training", "hf")
-    for suite in training.suites:
-        suite_paths(suite)
 
 
 def _prepared_device(training: Training) -> str:
@@ -225,11 +220,6 @@ def _notes(settings: Mapping[str, Any], dtype: str) -> Iterator[str]:
 END, UNKNOWN = "<eos>", "<unk>"
 """Special tokens of a word-level LSTM."""
 SIZES = ("layers", "embedding_size", "ffn_size", "dropout")
-
-
-def material_of(training: Training, notify: Callable[[str], None]) -> TextMaterial | ExampleMaterial:
-    """The data and the model of a training."""
-    return ExampleMaterial(training) if training.kind == "seq2seq" else TextMaterial(training, notify)
 
 
 class TextMaterial:

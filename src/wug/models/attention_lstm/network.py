@@ -151,13 +151,14 @@ class AttentionLSTM(nn.Module):  # type: ignore[misc]
             output, layer_cell = layer(output if number == 0 else self.dropout(output), layer_state)
             hidden.append(output)
             cell.append(layer_cell)
-        return State(tuple(hidden), tuple(cell), self._attend(output.unsqueeze(1), memory).squeeze(1))
-
-    def _attend(self, outputs: Tensor, memory: Memory) -> Tensor:
-        """The decoder's outputs, (batch, length, hidden), combined with what they attend to."""
-        weights = _attention_weights(torch.matmul(outputs, memory.keys.mT), memory)
+        outputs = output.unsqueeze(1)
+        scores = torch.matmul(outputs, memory.keys.mT)
+        # The lowest number, not minus infinity: a row of padding alone must not become NaN.
+        masked = scores.masked_fill(memory.absent.unsqueeze(1), torch.finfo(scores.dtype).min)
+        weights = masked.softmax(dim=2, dtype=torch.float32)
         context = torch.matmul(weights.to(memory.states.dtype), memory.states)
-        return self.dropout(self.combine(torch.cat([context, outputs], dim=2)).tanh())
+        attended = self.dropout(self.combine(torch.cat([context, outputs], dim=2)).tanh())
+        return State(tuple(hidden), tuple(cell), attended.squeeze(1))
 
 
 class AttentionEncoderDecoder:
@@ -213,10 +214,3 @@ def decode_greedily(
                     active, words = active[keep], words[keep]
                     memory, state = memory.of(keep), state.of(keep)
     return [trim_at_end(row, [end]) for row in outputs.tolist()]
-
-
-def _attention_weights(scores: Tensor, memory: Memory) -> Tensor:
-    """Attention weights in float32; `scores` is (batch, length, source)."""
-    # The lowest number, not minus infinity: a row of padding alone must not become NaN.
-    masked = scores.masked_fill(memory.absent.unsqueeze(1), torch.finfo(scores.dtype).min)
-    return masked.softmax(dim=2, dtype=torch.float32)

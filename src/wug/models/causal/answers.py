@@ -65,12 +65,6 @@ def last_tokens(engine: CausalEngine, sequences: Ragged) -> Floats:
     return logprobs
 
 
-def written_answer(request: Request, text: str) -> Scored:
-    """The output for a request that wants text to be generated."""
-    end = len(request.text)
-    return Scored(request.text, (end,), (end,), (None,), (text,))
-
-
 class TextWriter:
     """Generates a few tokens greedily."""
 
@@ -94,5 +88,9 @@ class TextWriter:
                     f"model's context of {self._limit:,}"
                 )
         decoded = self._decoder.decode(sequences, [request.generate for request in requests])
-        answers = [self._tokenizer.decode(output.tokens, skip_special_tokens=True) for output in decoded]
-        return Scores.of([written_answer(request, text) for request, text in zip(requests, answers, strict=True)])
+        outputs = []
+        for request, output in zip(requests, decoded, strict=True):
+            answer = self._tokenizer.decode(output.tokens, skip_special_tokens=True)
+            end = len(request.text)
+            outputs.append(Scored(request.text, (end,), (end,), (None,), (answer,)))
+        return Scores.of(outputs)

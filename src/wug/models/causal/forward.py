@@ -98,7 +98,9 @@ class CausalEngine:
         self.nodes = nodes or _affordable_nodes(self.device, vocabulary, all_logits=methods.output_layer is None)
         self._logits = methods.output_layer or LogitSource(self.device, vocabulary)
         self._distribution = distribution
-        self._takes_use_cache = _has_parameter(model, "use_cache")
+        parameters = inspect.signature(model.forward).parameters
+        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+        self._takes_use_cache = takes_any or "use_cache" in parameters
         self._rotation = rotation_of(model) if self.device.type == "cuda" else None
         no_tokens = np.empty(0, dtype=np.int64)
         self._later_starts = None if word_starts is None else word_starts.later
@@ -149,11 +151,11 @@ class CausalEngine:
             number, low, high = row_range
             return self._rows(batches[number], low, high)
 
-        row_ranges = [
-            (number, low, high)
-            for number, batch in enumerate(batches)
-            for low, high in _row_ranges(len(batch.tokens), pool.free)
-        ]
+        row_ranges: list[RowRange] = []
+        for number, batch in enumerate(batches):
+            rows = len(batch.tokens)
+            bounds = np.linspace(0, rows, min(rows, pool.free) + 1).round().astype(int).tolist()
+            row_ranges += [(number, low, high) for low, high in pairwise(bounds)]
         limit = self.methods.max_shared_tokens
         shared = [row_range for row_range in row_ranges if limit is None or batches[row_range[0]].width <= limit]
         computed = dict(zip(shared, pool.map(compute, shared), strict=True))
@@ -308,11 +310,6 @@ def _distinct(numbers: Ints, limit: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(present), (np.cumsum(present) - 1)[numbers]
 
 
-def _row_ranges(rows: int, count: int) -> list[tuple[int, int]]:
-    bounds = np.linspace(0, rows, min(rows, count) + 1).round().astype(int).tolist()
-    return list(pairwise(bounds))
-
-
 def _rows_between(nodes: Ints, batch: TokenBatch, low: int, high: int) -> slice:
     return slice(*np.searchsorted(nodes // batch.width, [low, high]))
 
@@ -329,11 +326,6 @@ def _without_cudnn_attention(device: torch.device) -> Iterator[None]:
         yield
     finally:
         torch.backends.cuda.enable_cudnn_sdp(was_enabled)
-
-
-def _has_parameter(model: PreTrainedModel, name: str) -> bool:
-    parameters = inspect.signature(model.forward).parameters
-    return name in parameters or any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
 def _affordable_nodes(device: torch.device, vocabulary: int, *, all_logits: bool) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from transformers import PreTrainedModel
 
 from wug.arrays import Floats
-from wug.errors import InputError, ModelError, first_line
+from wug.errors import ModelError, first_line
 from wug.models.causal.attention_windows import layouts, recurrent_layers, turning_points
 from wug.models.causal.boundaries import WordStarts
 from wug.models.causal.forward import ROW_TOKENS, CausalEngine, ScoringMethods
@@ -34,7 +34,6 @@ from wug.models.causal.output_layer import Adjustment, find_output_layer, known_
 from wug.models.hardware import FAILURES, device_of, position_limit
 from wug.models.huggingface.cpu import prepack, thread_pool_for
 
-METHODS = ("auto", "tree", "plain")
 EARLY_BRANCH, LATE_BRANCH, SINGLE_TOKEN = 2, 3, 7
 """Probes that branch off near the beginning and near the end of another one, and the one of a single token."""
 NOISE_PROBES = (EARLY_BRANCH, 5, 6)
@@ -80,8 +79,6 @@ def choose_engine(
     A model of an `architecture` that passed before is only confirmed. On a CPU, weights are prepacked. Remote code runs
     in one thread at a time.
     """
-    if method not in METHODS:
-        raise InputError(f"option engine={method!r}: write auto, tree or plain")
     require_causal_configuration(model)
     pool = thread_pool_for(device_of(model).type, remote_code=remote_code)
     methods = ScoringMethods(max_shared_tokens=min(turning_points(model.config, ROW_TOKENS), default=None), pool=pool)
@@ -138,21 +135,18 @@ class _SelfTest:
 
     def with_output_layer(self, methods: ScoringMethods) -> ScoringMethods:
         """The methods with the output layer in blocks, if that gives the model's logits."""
-        model = self.model
         try:
-            layer = find_output_layer(model, self.probes[SINGLE_TOKEN], methods.pool)
+            layer = find_output_layer(self.model, self.probes[SINGLE_TOKEN], methods.pool)
         except (ModelError, *FAILURES) as error:
-            log.info("%s computes its logits itself: %s", type(model).__name__, first_line(error, 120))
+            log.info("%s computes its logits itself: %s", type(self.model).__name__, first_line(error, 120))
             return methods
         in_blocks = replace(methods, output_layer=layer)
-        engine = CausalEngine(model, in_blocks, word_starts=self.word_starts)
-        allowed = max(self.allowed / 10, self.noise.largest)
-        problem = _problem(lambda: engine.logprobs(self.probes), self.expected, allowed)
-        if problem:
-            log.info(
-                "%s computes its logits itself: with its output layer in blocks, %s", type(model).__name__, problem
-            )
-        return methods if problem else in_blocks
+        engine = CausalEngine(self.model, in_blocks, word_starts=self.word_starts)
+        problem = _problem(engine, self.probes, self.expected, max(self.allowed / 10, self.noise.largest))
+        if not problem:
+            return in_blocks
+        log.info("%s computes its logits itself: in blocks, %s", type(self.model).__name__, problem)
+        return methods
 
     def with_padding(self, methods: ScoringMethods) -> ScoringMethods:
         """The methods in padded batches, if these are right; on a CPU with prepacked weights, if these are."""
@@ -170,10 +164,9 @@ class _SelfTest:
 
     def _padding_problem(self, padded: ScoringMethods) -> str:
         """Score a short and a long text next to one that no row holds."""
-        places = (EARLY_BRANCH, LATE_BRANCH)
-        engine, texts = self._engine(padded), [*(self.probes[n] for n in places), self.long_text]
-        expected = [self.expected[n] for n in places]
-        return self.structure.problem(padded) or _problem(lambda: engine.logprobs(texts)[:2], expected, self.allowed)
+        texts = [self.probes[EARLY_BRANCH], self.probes[LATE_BRANCH], self.long_text]
+        expected = [self.expected[EARLY_BRANCH], self.expected[LATE_BRANCH]]
+        return self._problem(padded, texts, expected)
 
     def with_trees(self, methods: ScoringMethods, *, required: bool) -> ScoringMethods:
         """The methods with the first layout of trees that is right."""
@@ -181,7 +174,7 @@ class _SelfTest:
         problems = [f"its layers read along the row ({kind})" for kind in recurrent_layers(model.config)]
         for layout in [] if problems else layouts(model.config, ROW_TOKENS):
             with_layout = replace(methods, layout=layout)
-            problem = self.structure.problem(with_layout) or self._tree_problem(with_layout)
+            problem = self._problem(with_layout, self.probes, self.expected)
             if not problem:
                 return with_layout
             problems.append(problem)
@@ -190,11 +183,9 @@ class _SelfTest:
         log.warning("%s is scored sentence by sentence, which is slower: %s", type(model).__name__, problems[0])
         return methods
 
-    def _tree_problem(self, methods: ScoringMethods) -> str:
-        return _problem(lambda: self._engine(methods).logprobs(self.probes), self.expected, self.allowed)
-
-    def _engine(self, methods: ScoringMethods) -> CausalEngine:
-        return CausalEngine(self.model, methods, nodes=PROBE_NODES, word_starts=self.word_starts)
+    def _problem(self, methods: ScoringMethods, texts: list[list[int]], expected: list[Floats]) -> str:
+        engine = CausalEngine(self.model, methods, nodes=PROBE_NODES, word_starts=self.word_starts)
+        return self.structure.problem(methods) or _problem(engine, texts, expected, self.allowed)
 
 
 def _noise(alone: CausalEngine, batched: CausalEngine, probes: list[list[int]], expected: list[Floats]) -> Noise:
@@ -245,7 +236,7 @@ class _Structure:
         with self.context():
             methods = replace(methods, output_layer=None, pool=None)
             engine = CausalEngine(self.short_model, methods, nodes=6 * ROW_TOKENS)
-            return _problem(lambda: engine.logprobs(self.probes), self.expected, self.allowed)
+            return _problem(engine, self.probes, self.expected, self.allowed)
 
 
 def _confirmed(
@@ -263,26 +254,23 @@ def _confirmed(
     except (ModelError, *FAILURES):
         return None  # the full self-test reports it
     methods = replace(earlier.methods, output_layer=layer)
-
-    def score(methods: ScoringMethods, texts: list[list[int]]) -> Callable[[], list[Floats]]:
-        return lambda: CausalEngine(model, methods, nodes=PROBE_NODES, word_starts=word_starts).logprobs(texts)
-
     allowed = earlier.noise.tolerance(model.dtype)
     undo = prepack(model, output_layer=False)
-    problems = (
-        _problem(score(replace(methods, layout=None), probes[1:]), expected[1:], allowed),
-        _problem(score(methods, probes), expected, allowed),
+    padded, trees = (
+        CausalEngine(model, candidate, nodes=PROBE_NODES, word_starts=word_starts)
+        for candidate in (replace(methods, layout=None), methods)
     )
-    if any(problems):
+    if _problem(padded, probes[1:], expected[1:], allowed) or _problem(trees, probes, expected, allowed):
         undo()
         return None
     return methods
 
 
-def _problem(score: Callable[[], list[Floats]], expected: list[Floats], tolerance: float) -> str:
-    """What is wrong with scores; empty if nothing is."""
+def _problem(engine: CausalEngine, texts: list[list[int]], expected: list[Floats], tolerance: float) -> str:
+    """What is wrong with the scores of the first of some texts; empty if nothing is."""
     try:
-        gap = max(float(np.abs(a - b).max(initial=0)) for a, b in zip(expected, score(), strict=True))
+        pairs = zip(expected, engine.logprobs(texts), strict=False)
+        gap = max(float(np.abs(a - b).max(initial=0)) for a, b in pairs)
     except (ModelError, *FAILURES) as error:
         return f"it fails ({first_line(error, 120)})"
     return "" if gap <= tolerance else f"its scores differ from those of one text alone by {gap:.2g} nats"

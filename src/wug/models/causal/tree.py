@@ -108,12 +108,6 @@ def _padded(sequences: Ragged, indices: Ints) -> tuple[Ints, Ints]:
     return np.where(inside, sequences.flat[where], -1), where
 
 
-def _sorted(tokens: Ints) -> Ints:
-    """The order of the rows by their tokens, compared as bytes."""
-    rows = np.ascontiguousarray(tokens + 1, dtype=">u4")  # padding becomes 0 and comes first
-    return np.argsort(rows.view(f"S{4 * rows.shape[1]}").ravel(), kind="stable")
-
-
 @dataclass(frozen=True, slots=True)
 class _Trees:
     """Prefix trees in rows: sequences in the order of their tokens, each of which shares nodes with the one before it.
@@ -144,7 +138,9 @@ class _Trees:
     def of(cls, sequences: Ragged, indices: Ints, shape: TreeShape) -> _Trees:
         """Share the beginnings of some sequences, and distribute them over rows."""
         tokens, where = _padded(sequences, indices)
-        order = _sorted(tokens)
+        # As bytes: padding becomes 0 and comes first.
+        rows = np.ascontiguousarray(tokens + 1, dtype=">u4")
+        order = np.argsort(rows.view(f"S{4 * rows.shape[1]}").ravel(), kind="stable")
         tokens, where = tokens[order], where[order]
         lengths = sequences.lengths[indices][order]
         inner = lengths if shape.leaves else lengths - 1

@@ -122,8 +122,10 @@ class Decoder:
         """
         from transformers import GenerationConfig
 
-        ids, present = self._padded_batch(rows)
-        width = ids.shape[1]
+        # A decoder continues at the right, so it is padded at the left.
+        width, right = max(map(len, rows)), not self._encodes
+        ids = pad_rows(rows, width, self._pad, right=right)
+        present = pad_rows([[1] * len(row) for row in rows], width, 0, right=right)
         config = GenerationConfig(
             max_new_tokens=limit, min_new_tokens=limit if probing else None, do_sample=False,
             num_beams=1 if probing else self.beams, pad_token_id=self._pad, return_dict_in_generate=True,
@@ -131,20 +133,13 @@ class Decoder:
         )  # fmt: skip
         with torch.inference_mode():
             output = self.model.generate(
-                input_ids=ids,
-                attention_mask=present,
+                input_ids=ids.to(self.device),
+                attention_mask=present.to(self.device),
                 generation_config=config,
                 stopping_criteria=self._criteria(1 if self._encodes else width),
             )
         output["sequences"] = output["sequences"][:, 1 if self._encodes else width :]
         return output
-
-    def _padded_batch(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-        """Token ids and attention mask on the device; a decoder continues at the right, so it is padded at the left."""
-        width, right = max(map(len, rows)), not self._encodes
-        ids = pad_rows(rows, width, self._pad, right=right)
-        present = pad_rows([[1] * len(row) for row in rows], width, 0, right=right)
-        return ids.to(self.device), present.to(self.device)
 
     def _cuda_graph_decoder(self) -> CudaGraphDecoder | None:
         """Decoding with CUDA graphs, speculatively if possible; None if it fails the self-test."""

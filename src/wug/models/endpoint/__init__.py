@@ -199,12 +199,14 @@ GENERATING = ("template", "examples", "stop", "max_length")
 
 def load(spec: ModelSpec) -> Scorer | Generator:
     """Connect to a server and check its responses."""
-    spec = _with_query_options(spec)
+    name, _, query = spec.name.partition("?")
+    query_options = dict(parse_qsl(query, keep_blank_values=True))
+    spec = replace(spec, name=name, options={**query_options, **spec.options})  # those of -M override the address's
     options = spec.read(OPTIONS)
     generates = options["mode"] == "generate"
-    for name in ("bos",) if generates else GENERATING:
-        if name in spec.options:
-            raise InputError(f"option {name} is of no use {'with' if generates else 'without'} mode=generate")
+    for option in ("bos",) if generates else GENERATING:
+        if option in spec.options:
+            raise InputError(f"option {option} is of no use {'with' if generates else 'without'} mode=generate")
     try:
         import httpx  # noqa: F401
     except ImportError:
@@ -215,13 +217,6 @@ def load(spec: ModelSpec) -> Scorer | Generator:
     client = Client(read_address(spec.name), key=_key(options["key"]), **settings)
     server = find_model(client, options["model"])
     return EndpointGenerator(server, spec, options) if generates else EndpointScorer(server, spec)
-
-
-def _with_query_options(spec: ModelSpec) -> ModelSpec:
-    """The spec with the options in the address; those of -M override them."""
-    name, _, query = spec.name.partition("?")
-    query_options = dict(parse_qsl(query, keep_blank_values=True))
-    return replace(spec, name=name, options={**query_options, **spec.options})
 
 
 def _key(variable: str | None) -> str | None:

@@ -96,15 +96,15 @@ def prepack(model: PreTrainedModel, *, output_layer: bool = True) -> Callable[[]
         packed.append((layer, weight))
         layer.forward = partial(linear, weight, layer.bias)
         layer.weight = None
-    return partial(_undo, packed)
 
+    def undo() -> None:
+        for layer, weight in packed:
+            del layer.forward
+            plain = weight.to_dense()
+            plain = plain if type(layer) is torch.nn.Linear else plain.t().contiguous()
+            layer.weight = torch.nn.Parameter(plain, requires_grad=False)
 
-def _undo(packed: list[tuple[torch.nn.Module, torch.Tensor]]) -> None:
-    for layer, weight in packed:
-        del layer.forward
-        plain = weight.to_dense()
-        plain = plain if type(layer) is torch.nn.Linear else plain.t().contiguous()
-        layer.weight = torch.nn.Parameter(plain, requires_grad=False)
+    return undo
 
 
 def multiplies(weight: torch.Tensor) -> bool:

@@ -32,17 +32,12 @@ MAX_LAYERS = 10_000
 """Layers, or experts of a layer, that are built at most: published models have hundreds."""
 COUNTS = re.compile(r"(layers?|depths?|blocks|experts|block_count)$")
 """Ends of the names of such fields."""
-NOUNS = {
-    "AutoModelForCausalLM": "a causal language model",
-    "AutoModelForMaskedLM": "a masked language model",
-    "AutoModelForSeq2SeqLM": "a sequence-to-sequence model",
+CLASSES = {
+    "AutoModelForCausalLM": ("a causal language model", "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"),
+    "AutoModelForMaskedLM": ("a masked language model", "MODEL_FOR_MASKED_LM_MAPPING_NAMES"),
+    "AutoModelForSeq2SeqLM": ("a sequence-to-sequence model", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES"),
 }
-MAPPINGS = {
-    "AutoModelForCausalLM": "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES",
-    "AutoModelForMaskedLM": "MODEL_FOR_MASKED_LM_MAPPING_NAMES",
-    "AutoModelForSeq2SeqLM": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES",
-}
-"""What transformers calls the tables of the model types that its classes can load."""
+"""What classes of transformers load, and what it calls the table of the model types that they can load."""
 
 
 def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
@@ -54,7 +49,7 @@ def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     if "auto_map" in config:
         return
     kind, backend = config.get("model_type"), registry.backend_of_config(config)
-    tables: dict[str, Mapping[str, Any]] = {name: getattr(modeling_auto, table) for name, table in MAPPINGS.items()}
+    tables: dict[str, Mapping[str, Any]] = {name: getattr(modeling_auto, table) for name, (_, table) in CLASSES.items()}
     loads = kind in tables[auto] or not any(kind in table for table in tables.values())
     if auto == "AutoModelForCausalLM" and loads and backend != "causal":
         # transformers would load the decoder alone, or a model that sees the words to the right.
@@ -64,15 +59,7 @@ def require_loadable(file: Path, spec: ModelSpec, auto: str) -> None:
     if backend is None or registry.traits(backend).auto_class == auto:
         backend = registry.backend_with(lambda traits: kind in tables.get(traits.auto_class or "", ()))
     hint = "" if backend is None else f". Use {backend}:{spec.shown_name}"
-    raise ModelError(f"{spec}: {kind} is not {NOUNS[auto]}{hint}")
-
-
-def require_loadable_gguf(file: Path, spec: ModelSpec) -> None:
-    """Refuse a GGUF file that would take forever to build."""
-    from gguf import GGUFReader
-
-    fields = GGUFReader(file).fields
-    _require_few({name: fields[name].contents() for name in fields if name.endswith(".block_count")}, file, spec)
+    raise ModelError(f"{spec}: {kind} is not {CLASSES[auto][0]}{hint}")
 
 
 def _require_few(config: Mapping[str, Any], file: Path, spec: ModelSpec) -> None:
@@ -182,7 +169,11 @@ def _read(spec: ModelSpec, auto: str, loading: Loading, files: ModelFiles, setti
             if placement:
                 warnings.simplefilter("ignore")  # from packages that report unused features
             if files.gguf:
-                require_loadable_gguf(files.paths[0], spec)
+                from gguf import GGUFReader
+
+                fields = GGUFReader(files.paths[0]).fields
+                counts = {name: fields[name].contents() for name in fields if name.endswith(".block_count")}
+                _require_few(counts, files.paths[0], spec)
             elif (config := find_file(files.location, "config.json", settings)) is not None:
                 require_loadable(config, spec, auto)
             tokenizer = load_tokenizer(files.location, spec, settings)

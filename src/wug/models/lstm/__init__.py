@@ -148,11 +148,11 @@ class WordLSTM:
                 f"and {request.text!r} is not in such a file. Use -S target=word with a table that has one "
                 "(`wug check` reports if it does not fit), or use state=carry"
             )
-        line_ids, preceding_ids = (self._ids(line) for line in (turn.line, " ".join(turn.before)))
+        line_ids, preceding_ids = (
+            _as_array(to_word_ids(Request(text), self._vocabulary, end=False).ids)
+            for text in (turn.line, " ".join(turn.before))
+        )
         return line_ids, texts, preceding_ids
-
-    def _ids(self, text: str) -> Ints:
-        return _as_array(to_word_ids(Request(text), self._vocabulary, end=False).ids)
 
     @property
     def _end(self) -> int:

@@ -153,7 +153,9 @@ class Seq2SeqModel:
         answers: dict[int, Answer] = {}
         longest = {n: self._token_limit(len(tokens)) for n, tokens in sources.items()}
         limits = {
-            n: min(longest[n], _power_of_two(max_words[n] + 3)) if n in max_words else longest[n] for n in sources
+            # The next power of two, so that answers of many lengths share few kinds of batches.
+            n: min(longest[n], 1 << (max_words[n] + 2).bit_length()) if n in max_words else longest[n]
+            for n in sources
         }
         while limits:
             decoded = self.decoder.decode([sources[n] for n in limits], list(limits.values()))
@@ -249,11 +251,6 @@ def _signature(options: Mapping[str, Any], dtype: str) -> dict[str, str]:
         **({"prefix": options["prefix"]} if options["prefix"] else {}),
         **signature_options(options),
     }
-
-
-def _power_of_two(minimum: int) -> int:
-    """The next power of two, so that answers of many lengths share few kinds of batches."""
-    return 1 << (minimum - 1).bit_length()
 
 
 def _with_ctranslate2(spec: ModelSpec, model: TorchModel) -> Seq2SeqModel:

@@ -93,9 +93,9 @@ class WordTokenCache:
         new = [_in_text(word) for word in list(self._numbers)[len(self._words) :]]
         if not new and self._columns is not None:
             return True
-        if any(not _is_word(word) for word in new):
-            return False
-        new_words = self._tokenise(new)
+        # A word, perhaps after its space; any other white space is not.
+        are_words = all(bare and bare.split() == [bare] for bare in (word.removeprefix(" ") for word in new))
+        new_words = self._tokenise(new) if are_words else None
         if new_words is None:
             return False
         self._words += new_words
@@ -123,8 +123,3 @@ def tokenizes_words_separately(backend: Tokenizer) -> bool:
 def _in_text(word: str) -> str:
     """A word in a text: with its space, unless it is the first."""
     return word.removeprefix(TEXT_START) if word.startswith(TEXT_START) else f" {word}"
-
-
-def _is_word(word: str) -> bool:
-    bare = word.removeprefix(" ")
-    return bool(bare) and len(bare.split()) == 1 and not (bare[0].isspace() or bare[-1].isspace())

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -155,24 +155,18 @@ def unchanged(*paths: Path) -> Iterator[None]:
     """Refuse a model whose files change while it is loaded: its fingerprint would be wrong."""
     before = _file_states(paths)
     yield
-    after = _file_states(paths)
-    for path in before.keys() | after.keys():
-        if before.get(path) != after.get(path):
-            raise ModelError(
-                f"{path}: it changed while the model was being loaded. Wait until it is complete, and run the "
-                "command again"
-            )
+    for path, _ in before.items() ^ _file_states(paths).items():
+        raise ModelError(
+            f"{path}: it changed while the model was being loaded. Wait until it is complete, and run the command again"
+        )
 
 
 def _file_states(paths: tuple[Path, ...]) -> dict[Path, tuple[int, int, int]]:
-    files = [file for path in paths for file in (files_within(path) if path.is_dir() else [path])]
     states = {}
-    for file in files:
-        try:
+    for file in (file for path in paths for file in (files_within(path) if path.is_dir() else [path])):
+        with suppress(OSError):
             status = file.stat()
-        except OSError:
-            continue
-        states[file] = (status.st_ino, status.st_size, status.st_mtime_ns)
+            states[file] = (status.st_ino, status.st_size, status.st_mtime_ns)
     return states
 
 
@@ -237,18 +231,14 @@ def obtain_conversion(name: str, make: Callable[[Path], None]) -> Path:
             if not _is_intact(folder):  # another process may have been faster
                 if folder.exists():
                     folder.rename(Path(scratch, "damaged"))
-                _publish(converted, folder)
+                try:
+                    converted.rename(folder)
+                except OSError:
+                    if not _is_intact(folder):
+                        raise
     except OSError as error:
         raise ModelError(f"the converted model cannot be kept in {folder}: {error.strerror or error}") from None
     return folder
-
-
-def _publish(converted: Path, folder: Path) -> None:
-    try:
-        converted.rename(folder)
-    except OSError:
-        if not _is_intact(folder):
-            raise
 
 
 def _is_intact(folder: Path) -> bool:
