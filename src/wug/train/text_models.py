@@ -37,7 +37,7 @@ class TextTask(TrainingTask):
         self.tokenizer = tokenizer
         self.rows = rows
         self.model, self.steps_per_epoch = model.to(device), rows.steps_per_epoch
-        self._bfloat16 = bfloat16
+        self._mask_dtype = torch.bfloat16 if bfloat16 else torch.float32  # that of the queries
         # One more BOS at the end, for the last token of the last row to predict.
         self._stream = torch.from_numpy(np.append(rows.ids, rows.bos).astype("int32")).to(device)
 
@@ -49,10 +49,6 @@ class TextTask(TrainingTask):
         """The tokens of rows."""
         offsets = torch.arange(length, device=starts.device)
         return self._stream[starts[:, None] + offsets].long()
-
-    def mask_dtype(self) -> torch.dtype:
-        """The dtype of masks: that of the queries."""
-        return torch.bfloat16 if self._bfloat16 else torch.float32
 
     def save(self, folder: Path, dtype: str) -> None:
         """Save in the Hugging Face layout."""
@@ -128,7 +124,7 @@ class CausalTask(TextTask):
         """The mean loss in nats per token."""
         tokens = self.rows_of(batch["starts"], self.rows.length + 1)
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
-        mask = block_mask(inputs, self.rows.bos, causal=True, dtype=self.mask_dtype())
+        mask = block_mask(inputs, self.rows.bos, causal=True, dtype=self._mask_dtype)
         logits = self.model(input_ids=inputs, attention_mask=mask, use_cache=False).logits
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
@@ -165,7 +161,7 @@ class MaskedTask(TextTask):
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean loss in nats per masked token."""
         tokens = self.rows_of(batch["starts"], self.rows.length)
-        mask = block_mask(tokens, self.rows.bos, causal=False, dtype=self.mask_dtype())
+        mask = block_mask(tokens, self.rows.bos, causal=False, dtype=self._mask_dtype)
         hidden, targets, masked = self.mask(tokens)
         layers = {"full_attention": mask, "sliding_attention": mask}
         states = self.model.model(input_ids=masked, attention_mask=layers).last_hidden_state

@@ -123,7 +123,5 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for element in value:
-            yield from _texts(element)
-        for element in value.values() if isinstance(value, dict) else ():
+        for element in (*value, *(value.values() if isinstance(value, dict) else ())):
             yield from _texts(element)

@@ -61,7 +61,9 @@ def move_to_device(
     probes = _probes(model)[: REPEATED_PROBES if architecture in PASSED - {None} else None]
     try:
         with timed("reference"):
-            expected = _logprobs(_reference(model), probes)
+            is_precise = model.dtype in (torch.float32, torch.float64)
+            as_it_is = is_precise or _parameters(model) > MAX_COPIED_PARAMETERS
+            expected = _logprobs(model if as_it_is else copy.deepcopy(model).float(), probes)
     except (RuntimeError, TypeError, ValueError) as error:
         log.warning("%s could not be compared with the CPU: %s", device, first_line(error))
         return model.to(device)
@@ -95,12 +97,6 @@ def _problem(model: PreTrainedModel, probes: list[list[int]], expected: list[npt
     if gap <= tolerance(model.dtype):  # false for NaN too
         return ""
     return f"log-probabilities differ from the CPU's by {gap:.2g} nats where {tolerance(model.dtype):g} would be usual"
-
-
-def _reference(model: PreTrainedModel) -> PreTrainedModel:
-    if model.dtype in (torch.float32, torch.float64) or _parameters(model) > MAX_COPIED_PARAMETERS:
-        return model
-    return copy.deepcopy(model).float()
 
 
 def _probes(model: PreTrainedModel) -> list[list[int]]:

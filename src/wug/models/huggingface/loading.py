@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import logging
 import os
 import re
 import warnings
@@ -19,7 +20,7 @@ from wug.files import read_object, user_path
 from wug.models.hardware import pick_device
 from wug.models.huggingface.adapters import adapt, require_same_words
 from wug.models.huggingface.hub import must_be_cached
-from wug.models.huggingface.quantization import prepare, quantization_settings, require_right, silence_loggers
+from wug.models.huggingface.quantization import quantization_settings, require_right
 from wug.models.huggingface.tokenizer_loading import find_file, guard_embeddings, load_tokenizer
 from wug.models.spec import Loading, ModelSpec
 from wug.models.weights.fingerprints import adapter_fingerprint, commit_of, content, fingerprint, snapshot, unchanged
@@ -28,6 +29,8 @@ from wug.timings import timed
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+NOISY = ("accelerate", "bitsandbytes", "torchao", "torch.utils._pytree")
+"""Loggers of packages that transformers imports if they are installed, and that report unused features."""
 MAX_LAYERS = 10_000
 """Layers, or experts of a layer, that are built at most: published models have hundreds."""
 COUNTS = re.compile(r"(layers?|depths?|blocks|experts|block_count)$")
@@ -146,7 +149,8 @@ def _settings(spec: ModelSpec, loading: Loading, files: ModelFiles) -> dict[str,
 
 def _transformers(spec: ModelSpec) -> Any:
     """The package transformers, which reports nothing."""
-    silence_loggers()
+    for name in NOISY:
+        logging.getLogger(name).setLevel(logging.ERROR)
     with needs_extra(f"a {spec.backend} model", "hf"), warnings.catch_warnings():
         # About progress bars, in a notebook without widgets.
         warnings.filterwarnings("ignore", message="IProgress not found")
@@ -187,7 +191,6 @@ def _read(spec: ModelSpec, auto: str, loading: Loading, files: ModelFiles, setti
             _require_weights(info, spec)
             guard_embeddings(model, tokenizer, spec)
             if loading.quantize != "no":
-                prepare(model)
                 require_right(model, loading.quantize, files.paths[0] if files.paths else snapshot(spec), spec)
             for folder in adapter:
                 require_same_words(tokenizer, folder, spec)

@@ -24,16 +24,8 @@ MAX_ERROR = {"int8": 0.1, "int4": 0.18}
 """The largest error by rounding; blocks read from the wrong place give 0.25."""
 PROBE_ROWS = (1, 8)
 """Batch sizes that are checked: kernels differ for a single row."""
-NOISY = ("accelerate", "bitsandbytes", "torchao", "torch.utils._pytree")
-"""Loggers of packages that report unused features."""
 
 log = logging.getLogger("wug")
-
-
-def silence_loggers() -> None:
-    """Silence packages that transformers imports if they are installed."""
-    for name in NOISY:
-        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def quantization_settings(quantize: str, dtype: torch.dtype) -> Any:
@@ -55,23 +47,20 @@ def quantization_settings(quantize: str, dtype: torch.dtype) -> Any:
         raise MissingExtra(f"quantize={quantize}", "bigger") from None
 
 
-def prepare(model: PreTrainedModel) -> None:
-    """Disable a CPU kernel of bitsandbytes that always computes in bfloat16, and fails for incomplete blocks."""
-    for _, layer in layers(model):
-        if hasattr(layer, "support_avx512bf16_for_cpu"):
-            layer.support_avx512bf16_for_cpu = False
-
-
 def require_right(model: PreTrainedModel, quantize: str, files: Path | None, spec: ModelSpec) -> None:
     """Refuse a model whose layers differ from float32 by more than rounding; one layer of each shape is compared."""
-    shapes = {(layer.in_features, layer.out_features): (name, layer) for name, layer in layers(model)}
+    quantized = list(layers(model))
+    for _, layer in quantized:  # a CPU kernel of bitsandbytes computes in bfloat16, and fails for incomplete blocks
+        if hasattr(layer, "support_avx512bf16_for_cpu"):
+            layer.support_avx512bf16_for_cpu = False
+    shapes = {(layer.in_features, layer.out_features): (name, layer) for name, layer in quantized}
     if not shapes:
         raise ModelError(
             f"{spec}: quantize={quantize} changes none of its layers ({type(model).__name__}). "
             + ("Try quantize=int4, or leave it out" if quantize == "int8" else "Leave it out")
         )
     for name, layer in shapes.values():
-        weight = None if files is None else stored(files, f"{name}.weight")
+        weight = None if files is None else _stored(files, f"{name}.weight")
         if weight is None:
             log.warning("%s: quantize=%s could not be compared with float32 in layer %s", spec, quantize, name)
             continue
@@ -96,8 +85,7 @@ def layers(model: PreTrainedModel) -> Iterator[tuple[str, Any]]:
             yield name, module
 
 
-def stored(folder: Path, name: str) -> Any:
-    """A weight in the safetensors files of a folder; None if there is none."""
+def _stored(folder: Path, name: str) -> Any:
     from safetensors import safe_open
 
     for path in sorted(folder.glob("*.safetensors")):

@@ -50,8 +50,6 @@ CERTAIN_LOGPROB = -0.69
 BATCH_TOKENS = 4096
 MAX_LOGITS = 1 << 25
 """Logits kept in memory at a time."""
-MIN_ROWS = 64
-"""Answers whose logits must fit in `MAX_LOGITS`; otherwise, uncertain answers are decoded again for their logits."""
 
 Fallback = Callable[[Sequence[Sequence[int]], Sequence[int]], list[Decoded]]
 """Decodes sequences, each up to its own number of tokens."""
@@ -117,24 +115,13 @@ class Translator:
 
     def _decode(self, sequences: Sequence[Sequence[int]], limit: int) -> list[Decoded]:
         """Decode sequences of ascending length, with near ties marked."""
-        rows = MAX_LOGITS // (self._vocabulary * limit)
-        fits = rows >= min(MIN_ROWS, len(sequences))
-        outputs: list[Decoded] = []
-        size = rows if fits else len(sequences)
-        for start in range(0, len(sequences), size):
-            batch = sequences[start : start + size]
-            results = self.translate(batch, limit, logits=fits)
-            near_ties = self._near_ties(results) if fits else self._near_ties_again(batch, results)
-            answers = (trim_at_end(tokens_of(result), self._ends) for result in results)
-            outputs += [replace(answer, near_tie=index in near_ties) for index, answer in enumerate(answers)]
-        return outputs
+        results = self.translate(sequences, limit)
+        near_ties = self._near_ties(sequences, results)
+        answers = (trim_at_end(tokens_of(result), self._ends) for result in results)
+        return [replace(answer, near_tie=index in near_ties) for index, answer in enumerate(answers)]
 
-    def _near_ties(self, results: Sequence[Any]) -> set[int]:
-        uncertain = (index for index, result in enumerate(results) if result.scores[0] <= CERTAIN_LOGPROB)
-        return {index for index in uncertain if self._is_near_tie(results[index], tokens_of(results[index]))}
-
-    def _near_ties_again(self, sequences: Sequence[Sequence[int]], results: Sequence[Any]) -> set[int]:
-        """The indices of near ties among results without logits: uncertain ones are decoded again."""
+    def _near_ties(self, sequences: Sequence[Sequence[int]], results: Sequence[Any]) -> set[int]:
+        """The indices of near ties: uncertain answers are decoded again for their logits."""
         near_ties: set[int] = set()
         remaining = [index for index, result in enumerate(results) if result.scores[0] <= CERTAIN_LOGPROB]
         remaining.sort(key=lambda index: len(tokens_of(results[index])), reverse=True)

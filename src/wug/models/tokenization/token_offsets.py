@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from wug.alignment import BYTE_LETTERS, align, first_visible, is_unknown, uncovered_characters
@@ -21,14 +20,6 @@ PART = "\N{REPLACEMENT CHARACTER}"
 """Represents bytes that are not a whole character."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 """A byte as SentencePiece names it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A part of a token: visible characters, or unknown ones."""
-
-    token: int
-    text: str | None
 
 
 def token_spans(text: str, tokens: Sequence[str], offsets: Sequence[int] | None = None) -> list[Span]:
@@ -79,26 +70,26 @@ def _by_texts(text: str, tokens: Sequence[str], *, spaces: bool) -> list[Span] |
     words = list(tokens) if spaces else [_squeezed(token) for token in tokens]
     if "".join(words) == letters:
         return _spans(text, indices, _running(words, 0))
-    pieces = [piece for index, word in enumerate(words) for piece in _pieces(index, word, empty=not tokens[index])]
-    if all(piece.text is not None for piece in pieces):
+    pieces = [(index, piece) for index, word in enumerate(words) for piece in _pieces(word, empty=not tokens[index])]
+    characters = [piece for _, piece in pieces]
+    if None not in characters:
         return None
-    forwards = _walk(letters, pieces)
+    forwards = _walk(letters, characters)
     # Backwards, unknown pieces take as little as possible from the other side: only if both agree is it unique.
-    reversed_pieces = [_Piece(piece.token, piece.text and piece.text[::-1]) for piece in reversed(pieces)]
-    backwards = _walk(letters[::-1], reversed_pieces)
+    backwards = _walk(letters[::-1], [piece and piece[::-1] for piece in reversed(characters)])
     if forwards is None or backwards is None:
         return None
     size = len(letters)
     if forwards != [(size - end, size - start) for start, end in reversed(backwards)]:
         return None
     ranges: dict[int, Span] = {}
-    sharing = Counter(span for piece, span in zip(pieces, forwards, strict=True) if piece.text is None)
-    for piece, (start, end) in zip(pieces, forwards, strict=True):
-        if piece.text is None and sharing[start, end] > len(_bytes(letters[start:end])):
+    sharing = Counter(span for piece, span in zip(characters, forwards, strict=True) if piece is None)
+    for (token, piece), (start, end) in zip(pieces, forwards, strict=True):
+        if piece is None and sharing[start, end] > len(_bytes(letters[start:end])):
             return None  # more parts than bytes: one of the empty tokens is not a part of a character
-        if piece.text is None and any(map(str.isspace, text[indices[start] : indices[end - 1]])):
+        if piece is None and any(map(str.isspace, text[indices[start] : indices[end - 1]])):
             return None  # parts of characters of two words: which token belongs to which?
-        ranges[piece.token] = (ranges.get(piece.token, (start, end))[0], end)
+        ranges[token] = (ranges.get(token, (start, end))[0], end)
     return _spans(text, indices, [ranges[index] for index in range(len(tokens))])
 
 
@@ -162,24 +153,24 @@ def _may_be(token: str, characters: str) -> bool:
     return bool(characters.strip()) if is_unknown(token) else _squeezed(characters) == _squeezed(token)
 
 
-def _walk(letters: str, pieces: Sequence[_Piece]) -> list[Span] | None:
-    """The leftmost spans of the pieces; unknown ones are one or more characters beyond ASCII."""
+def _walk(letters: str, pieces: Sequence[str | None]) -> list[Span] | None:
+    """The leftmost spans of the pieces; unknown ones (None) are one or more characters beyond ASCII."""
     spans: list[Span] = []
     position, waiting = 0, 0
     for piece in pieces:
-        if piece.text is None or (waiting and not piece.text):
+        if piece is None or (waiting and not piece):
             waiting += 1
             continue
         start = position
         if waiting:
-            start = letters.find(piece.text, position + 1)
+            start = letters.find(piece, position + 1)
             if start < 0 or not _beyond_ascii(letters[position:start]):
                 return None
             spans += [(position, start)] * waiting
             waiting = 0
-        elif not letters.startswith(piece.text, position):
+        elif not letters.startswith(piece, position):
             return None
-        position = start + len(piece.text)
+        position = start + len(piece)
         spans.append((start, position))
     if waiting:
         if not _beyond_ascii(letters[position:]):
@@ -193,12 +184,12 @@ def _is_part(token: str) -> bool:
     return not token or PART in token or BYTE.fullmatch(token) is not None
 
 
-def _pieces(token: int, word: str, *, empty: bool) -> list[_Piece]:
+def _pieces(word: str, *, empty: bool) -> list[str | None]:
     """The pieces of a token; one that is `empty` may be a part of a character, unlike white space."""
     if empty or BYTE.fullmatch(word):
-        return [_Piece(token, None)]
+        return [None]
     parts = re.findall(f"{PART}+|[^{PART}]+", word) or [""]
-    return [_Piece(token, None if part.startswith(PART) else part) for part in parts]
+    return [None if part.startswith(PART) else part for part in parts]
 
 
 def _beyond_ascii(letters: str) -> bool:
