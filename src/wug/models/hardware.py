@@ -159,28 +159,24 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def compute_in_halves(
-    compute: Callable[[int, int], Result],
-    low: int,
-    high: int,
-    size: Callable[[int, int], str],
-    advice: str = MEMORY_ADVICE,
+    compute: Callable[[int, int], Result], rows: range, width: int, unit: str, advice: str = MEMORY_ADVICE
 ) -> list[Result]:
-    """The results of `compute` for the rows `low:high`; when memory runs out, for each half of them.
+    """The results of `compute` for some rows, given the first and the end; when memory runs out, for each half of them.
 
-    `size` describes some rows ("512 tokens"). Several results tell the caller to plan smaller batches.
+    A row has `width` of some `unit` ("tokens"). Several results tell the caller to plan smaller batches.
     """
     import torch
 
     try:
-        return [compute(low, high)]
+        return [compute(rows.start, rows.stop)]
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        if high - low == 1:
-            raise ModelError(f"out of memory for {size(low, high)}: {advice}") from error
+        if len(rows) == 1:
+            raise ModelError(f"out of memory for {width:,} {unit}: {advice}") from error
     # After the except clause, since the error keeps tensors alive.
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
-    half = (low + high) // 2
-    log.warning("memory ran out: continuing with %s at a time", size(low, half))
-    return [*compute_in_halves(compute, low, half, size, advice), *compute_in_halves(compute, half, high, size, advice)]
+    halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    log.warning("memory ran out: continuing with %s %s at a time", f"{len(halves[0]) * width:,}", unit)
+    return [result for half in halves for result in compute_in_halves(compute, half, width, unit, advice)]

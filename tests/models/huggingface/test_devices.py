@@ -12,19 +12,16 @@ from wug.models.hardware import compute_in_halves, is_out_of_memory
 
 
 def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """How many rows are computed at once if at most `most` fit, and how many are tried from then on."""
-    smaller: list[tuple[int, int]] = []
+    """How many rows are computed at once if at most `most` fit, and which are tried."""
+    tried: list[tuple[int, int]] = []
 
     def compute(low: int, high: int) -> tuple[int, int]:
+        tried.append((low, high))
         if high - low > most:
             raise error
         return low, high
 
-    def size(low: int, high: int) -> str:
-        smaller.append((low, high))
-        return f"{high - low} rows"
-
-    return compute_in_halves(compute, 0, rows, size, "use fewer"), smaller
+    return compute_in_halves(compute, range(rows), 1, "rows", "use fewer"), tried
 
 
 @pytest.mark.parametrize(
@@ -38,9 +35,9 @@ def run(rows: int, most: int, error: Exception) -> tuple[list[tuple[int, int]], 
 )
 def test_rows_are_halved_until_they_fit(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "wug"):
-        found, smaller = run(7, 2, error)
+        found, tried = run(7, 2, error)
     assert found == [(0, 1), (1, 3), (3, 5), (5, 7)]
-    assert smaller == [(0, 3), (0, 1), (3, 5)]
+    assert tried == [(0, 7), (0, 3), (0, 1), (1, 3), (3, 7), (3, 5), (5, 7)]
     assert "memory ran out: continuing with 3 rows at a time" in caplog.text
 
 

@@ -200,10 +200,8 @@ class AttentionLSTMModel:
         def decode(low: int, high: int) -> list[Decoded]:
             return network.decode_greedily(self._model, self._vocabulary, rows[low:high], limit)
 
-        def size(low: int, high: int) -> str:
-            return f"{(high - low) * max(map(len, rows[low:high])):,} words in {self.id}"
-
-        return [*chain.from_iterable(compute_in_halves(decode, 0, len(rows), size))]
+        longest = max(map(len, rows))
+        return [*chain.from_iterable(compute_in_halves(decode, range(len(rows)), longest, f"words in {self.id}"))]
 
 
 @dataclass(frozen=True, slots=True)

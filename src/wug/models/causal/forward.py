@@ -209,11 +209,8 @@ class CausalEngine:
 
     def _rows(self, batch: TokenBatch, first: int, last: int) -> list[Columns]:
         """Compute the rows `first:last`; when memory runs out, fewer at a time."""
-
-        def size(low: int, high: int) -> str:
-            return f"{(high - low) * batch.width:,} tokens on {self.device}"
-
-        blocks = compute_in_halves(partial(self._compute, batch), first, last, size)
+        compute, unit = partial(self._compute, batch), f"tokens on {self.device}"
+        blocks = compute_in_halves(compute, range(first, last), batch.width, unit)
         if len(blocks) > 1:
             self.nodes = max(1, (last - first) // len(blocks) * batch.width)
         return blocks

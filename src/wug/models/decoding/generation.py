@@ -108,9 +108,7 @@ class Decoder:
 
         width = (max(map(len, rows)) + limit) * self.beams
         advice = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
-        results = compute_in_halves(
-            decode, 0, len(rows), lambda low, high: f"{(high - low) * width:,} tokens on {self.device}", advice
-        )
+        results = compute_in_halves(decode, range(len(rows)), width, f"tokens on {self.device}", advice)
         if len(results) > 1:
             self.batch_tokens = max(1, len(rows) // len(results) * width)
         return [*chain.from_iterable(results)]

@@ -225,7 +225,7 @@ class TeacherForcing:
             return self._compute(targets[low:high], distribution)
 
         longest = max(len(target.tokens) for target in targets)
-        results = compute_in_halves(compute, 0, len(targets), lambda low, high: f"{(high - low) * longest:,} tokens")
+        results = compute_in_halves(compute, range(len(targets)), longest, "tokens")
         if len(results) > 1:
             self._tokens = max(1, self._tokens // len(results))
         return [*chain.from_iterable(results)]

@@ -65,12 +65,10 @@ class MaskedEngine:
             with torch.inference_mode():
                 return batch.where, self._compute(batch, distribution)
 
-        def size(first: int, last: int) -> str:
-            return f"{(last - first) * int(plan.lengths[first]):,} tokens on {self.model.device}"
-
-        results = compute_in_halves(compute, first, last, size)
+        longest = int(plan.lengths[first])
+        results = compute_in_halves(compute, range(first, last), longest, f"tokens on {self.model.device}")
         if len(results) > 1:
-            self.nodes = (last - first) // len(results) * int(plan.lengths[first])
+            self.nodes = (last - first) // len(results) * longest
         return results
 
     def _compute(self, batch: MaskedBatch, distribution: bool) -> torch.Tensor:
