@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wug.errors import InputError, ModelError, first_line
 from wug.files import read_text, write_text
@@ -28,11 +28,6 @@ _DESCRIPTIONS = {
     "parts": "the number of length buckets",
     "query_share": "the learning rate factor of the queries",
 }
-
-
-class _Restorable(Protocol):
-    def state(self) -> Mapping[str, object]: ...
-    def restore(self, state: Mapping[str, Any]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +95,7 @@ class TrainingFolder:
             )
             raise ModelError(f"{self.path.parent} contains a {kind} with {differ}. Use {resume}another folder")
 
-    def write(self, model: torch.nn.Module, optimiser: _Restorable, average: _Restorable, state: TrainingState) -> None:
+    def write(self, model: torch.nn.Module, optimiser: Optimiser, average: WeightAverage, state: TrainingState) -> None:
         """Write a checkpoint; if the process is killed meanwhile, the one before stays."""
         import torch
 
@@ -121,7 +116,7 @@ class TrainingFolder:
                 "some space, and run the same command to resume"
             ) from error
 
-    def read(self, model: torch.nn.Module, optimiser: _Restorable, average: _Restorable) -> TrainingState | None:
+    def read(self, model: torch.nn.Module, optimiser: Optimiser, average: WeightAverage) -> TrainingState | None:
         """Restore model, optimiser and average from the checkpoint; None if there is none."""
         import torch
 

@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,38 +168,33 @@ def _read(spec: ModelSpec, auto: str, loading: Loading, files: ModelFiles, setti
 
     placement = _placement(loading, pick_device(loading.device), gguf=files.gguf is not None)
     adapter = () if loading.adapter is None else (loading.adapter,)
-    try:
-        with unchanged(*files.paths, *adapter), warnings.catch_warnings(), _without_bars(files.gguf):
-            if placement:
-                warnings.simplefilter("ignore")  # from packages that report unused features
-            if files.gguf:
-                from gguf import GGUFReader
+    with _explained_errors(spec, files), unchanged(*files.paths, *adapter), warnings.catch_warnings():
+        if placement:
+            warnings.simplefilter("ignore")  # from packages that report unused features
+        if files.gguf:
+            from gguf import GGUFReader
 
-                fields = GGUFReader(files.paths[0]).fields
-                counts = {name: fields[name].contents() for name in fields if name.endswith(".block_count")}
-                _require_few(counts, files.paths[0], spec)
-            elif (config := find_file(files.location, "config.json", settings)) is not None:
-                require_loadable(config, spec, auto)
-            tokenizer = load_tokenizer(files.location, spec, settings)
-            model, info = getattr(transformers, auto).from_pretrained(
-                files.location,
-                dtype=loading.dtype if loading.dtype == "auto" else getattr(torch, loading.dtype),
-                output_loading_info=True,
-                **placement,
-                **settings,
-            )
-            _require_weights(info, spec)
-            guard_embeddings(model, tokenizer, spec)
-            if loading.quantize != "no":
-                require_right(model, loading.quantize, files.paths[0] if files.paths else snapshot(spec), spec)
-            for folder in adapter:
-                require_same_words(tokenizer, folder, spec)
-                plain = loading.quantize == "no" and loading.device_map == "no" and model.dtype == torch.float32
-                model = adapt(model, folder, spec, merge=plain)
-    except WugError:
-        raise
-    except Exception as error:  # damaged weights and tokenizers raise whatever their readers do
-        raise ModelError(_explain(spec, error, bool(files.paths))) from error
+            fields = GGUFReader(files.paths[0]).fields
+            counts = {name: fields[name].contents() for name in fields if name.endswith(".block_count")}
+            _require_few(counts, files.paths[0], spec)
+        elif (config := find_file(files.location, "config.json", settings)) is not None:
+            require_loadable(config, spec, auto)
+        tokenizer = load_tokenizer(files.location, spec, settings)
+        model, info = getattr(transformers, auto).from_pretrained(
+            files.location,
+            dtype=loading.dtype if loading.dtype == "auto" else getattr(torch, loading.dtype),
+            output_loading_info=True,
+            **placement,
+            **settings,
+        )
+        _require_weights(info, spec)
+        guard_embeddings(model, tokenizer, spec)
+        if loading.quantize != "no":
+            require_right(model, loading.quantize, files.paths[0] if files.paths else snapshot(spec), spec)
+        for folder in adapter:
+            require_same_words(tokenizer, folder, spec)
+            plain = loading.quantize == "no" and loading.device_map == "no" and model.dtype == torch.float32
+            model = adapt(model, folder, spec, merge=plain)
     return model.eval(), tokenizer
 
 
@@ -208,13 +203,8 @@ def tokenizer_of(spec: ModelSpec, loading: Loading) -> Any:
     files = _find_files(spec, loading)
     settings = _settings(spec, loading, files)
     _transformers(spec)
-    try:
-        with warnings.catch_warnings(), _without_bars(files.gguf):
-            return load_tokenizer(files.location, spec, settings)
-    except WugError:
-        raise
-    except Exception as error:  # damaged tokenizers raise whatever their readers do
-        raise ModelError(_explain(spec, error, bool(files.paths))) from error
+    with _explained_errors(spec, files), warnings.catch_warnings():
+        return load_tokenizer(files.location, spec, settings)
 
 
 def _find_files(spec: ModelSpec, loading: Loading) -> ModelFiles:
@@ -236,11 +226,6 @@ def _find_files(spec: ModelSpec, loading: Loading) -> ModelFiles:
             f"{spec}: no such folder. Give a model folder (with config.json) or a name on the Hugging Face Hub"
         )
     return ModelFiles(spec.name, spec.name)
-
-
-def _without_bars(gguf: str | None) -> AbstractContextManager[Any]:
-    """Hide the progress bar for GGUF files, for which transformers has no setting."""
-    return nullcontext() if gguf is None else redirect_stderr(io.StringIO())
 
 
 def _hint(folder: Path) -> str:
@@ -286,15 +271,28 @@ def _require_weights(info: Mapping[str, Any], spec: ModelSpec) -> None:
         )
 
 
-def _explain(spec: ModelSpec, error: BaseException, local: bool) -> str:
-    text = first_line(error)
-    if "trust_remote_code" in str(error):
-        return f"{spec}: this model runs code of its own. If you trust its authors, add -M trust_remote_code=yes"
-    if "ignore_mismatched_sizes" in str(error):
-        return f"{spec}: weights of the checkpoint have other shapes than config.json says. Are both of the same model?"
-    if local:
-        return f"{spec}: cannot be loaded: {text}"
-    return (
-        f"{spec}: neither a local folder nor a model on the Hugging Face Hub or in its cache ({text}). "
-        "Check the spelling, the network, or download it first and give the folder"
-    )
+@contextmanager
+def _explained_errors(spec: ModelSpec, files: ModelFiles) -> Iterator[None]:
+    """Explain what damaged weights and tokenizers lead to: they raise whatever their readers do.
+
+    For GGUF files, a progress bar is hidden, for which transformers has no setting.
+    """
+    try:
+        with nullcontext() if files.gguf is None else redirect_stderr(io.StringIO()):
+            yield
+    except WugError:
+        raise
+    except Exception as error:
+        text = first_line(error)
+        if "trust_remote_code" in str(error):
+            problem = "this model runs code of its own. If you trust its authors, add -M trust_remote_code=yes"
+        elif "ignore_mismatched_sizes" in str(error):
+            problem = "weights of the checkpoint have other shapes than config.json says. Are both of the same model?"
+        elif files.paths:
+            problem = f"cannot be loaded: {text}"
+        else:
+            problem = (
+                f"neither a local folder nor a model on the Hugging Face Hub or in its cache ({text}). "
+                "Check the spelling, the network, or download it first and give the folder"
+            )
+        raise ModelError(f"{spec}: {problem}") from error
