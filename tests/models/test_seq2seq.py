@@ -129,6 +129,23 @@ def test_how_long_an_answer_may_be_is_decided_by_its_own_source(made: Maker) -> 
     assert model.options["max_length"] == "auto"
 
 
+def test_rows_that_ended_are_taken_out_without_changing_an_answer(made: Maker) -> None:
+    model = load(made(), max_length="40", engine="transformers")
+    sources = tiny_seq2seq.sources(12)
+    assert isinstance(model.decoder, Decoder)
+    assert model.decoder._drops_finished_rows
+    quick = texts(model.generate(sources))
+    model.decoder._drops_finished_rows = False
+    assert texts(model.generate(sources)) == quick
+
+
+def test_a_model_with_forbidden_words_is_left_to_transformers(made: Maker) -> None:
+    model = load(made(), engine="transformers")
+    assert isinstance(model.decoder, Decoder)
+    model.decoder.model.generation_config.suppress_tokens = [5]
+    assert not model.decoder._may_drop_finished_rows()
+
+
 def test_memory_that_runs_out_halves_the_batch(
     made: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -136,14 +153,14 @@ def test_memory_that_runs_out_halves_the_batch(
     sources = tiny_seq2seq.sources(9)
     expected = texts(model.generate(sources))
     assert isinstance(model.decoder, Decoder)
-    write = model.decoder._generate
+    write = model.decoder._decode_dropping_rows
 
     def scarce(rows: Sequence[Sequence[int]], bound: int) -> Any:
         if len(rows) > 2:
             raise torch.OutOfMemoryError("no room")
         return write(rows, bound)
 
-    monkeypatch.setattr(model.decoder, "_generate", scarce)
+    monkeypatch.setattr(model.decoder, "_decode_dropping_rows", scarce)
     assert texts(model.generate(sources)) == expected
     assert "memory ran out" in caplog.text
 
@@ -154,7 +171,7 @@ def test_not_even_one_source_in_memory_is_an_error(made: Maker, monkeypatch: pyt
     def none(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(model.decoder, "_generate", none)
+    monkeypatch.setattr(model.decoder, "_decode_dropping_rows", none)
     with pytest.raises(ModelError, match=r"out of memory for 1.. tokens"):
         model.generate(["copy A1"])
 

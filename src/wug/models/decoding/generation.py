@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -19,6 +19,7 @@ from wug.models.decoding.outputs import (
     TokenRules,
     end_tokens,
     plan_batches,
+    start_token,
     token_list,
     trim_at_end,
 )
@@ -40,6 +41,9 @@ PROBE_LIMIT = 12
 """Tokens that are decoded for each."""
 MAX_PADDING_GAP = {"torch.float64": 1e-9, "torch.float32": 1e-4}
 """By dtype, how far padding may change the logits, relative to the largest; 0.05 in half precision."""
+
+SHRINK_BELOW = 0.8
+"""Drop finished rows when at most this proportion is unfinished: copying the others has a cost too."""
 
 log = logging.getLogger("wug")
 
@@ -82,6 +86,7 @@ class Decoder:
         self.padded = self._accepts_padding()
         is_greedy = beams == 1 and self._encodes and stops is None
         self._cuda_graph = self._cuda_graph_decoder() if is_greedy and self.device.type == "cuda" else None
+        self._drops_finished_rows = is_greedy and self._cuda_graph is None and self._may_drop_finished_rows()
         self._stops = stops
 
     def decode(self, sequences: Sequence[Sequence[int]], limits: Sequence[int]) -> list[Decoded]:
@@ -93,6 +98,7 @@ class Decoder:
                 if not is_out_of_memory(error):
                     raise
             self._cuda_graph = self._cuda_graph.smaller()
+            self._drops_finished_rows = self._cuda_graph is None and self._may_drop_finished_rows()
         outputs: dict[int, Decoded] = {}
         lengths, tokens = [len(sequence) for sequence in sequences], self.batch_tokens // self.beams
         for batch in plan_batches(lengths, limits, tokens=tokens, padded=self.padded):
@@ -104,7 +110,10 @@ class Decoder:
         """Decode a batch; when memory runs out, each half of it."""
 
         def decode(low: int, high: int) -> list[Decoded]:
-            return [trim_at_end(row, self._ends) for row in self._generate(rows[low:high], limit)["sequences"].tolist()]
+            batch = rows[low:high]
+            if self._drops_finished_rows:
+                return self._decode_dropping_rows(batch, limit)
+            return [trim_at_end(row, self._ends) for row in self._generate(batch, limit)["sequences"].tolist()]
 
         width = (max(map(len, rows)) + limit) * self.beams
         advice = "take a smaller model, -M dtype=bfloat16, a smaller -M max_length, or another --device"
@@ -120,10 +129,8 @@ class Decoder:
         """
         from transformers import GenerationConfig
 
-        # A decoder continues at the right, so it is padded at the left.
-        width, right = max(map(len, rows)), not self._encodes
-        ids = pad_rows(rows, width, self._pad, right=right)
-        present = pad_rows([[1] * len(row) for row in rows], width, 0, right=right)
+        ids, present = self._padded_batch(rows)
+        width = ids.shape[1]
         config = GenerationConfig(
             max_new_tokens=limit, min_new_tokens=limit if probing else None, do_sample=False,
             num_beams=1 if probing else self.beams, pad_token_id=self._pad, return_dict_in_generate=True,
@@ -131,13 +138,35 @@ class Decoder:
         )  # fmt: skip
         with torch.inference_mode():
             output = self.model.generate(
-                input_ids=ids.to(self.device),
-                attention_mask=present.to(self.device),
+                input_ids=ids,
+                attention_mask=present,
                 generation_config=config,
                 stopping_criteria=self._criteria(1 if self._encodes else width),
             )
         output["sequences"] = output["sequences"][:, 1 if self._encodes else width :]
         return output
+
+    def _padded_batch(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+        """Token ids and attention mask on the device; a decoder continues at the right, so it is padded at the left."""
+        width, right = max(map(len, rows)), not self._encodes
+        ids = pad_rows(rows, width, self._pad, right=right)
+        present = pad_rows([[1] * len(row) for row in rows], width, 0, right=right)
+        return ids.to(self.device), present.to(self.device)
+
+    def _decode_dropping_rows(self, rows: Sequence[Sequence[int]], limit: int) -> list[Decoded]:
+        start = start_token(self.model.generation_config)
+        assert start is not None
+        with torch.inference_mode():
+            decoded = _decode_dropping_rows(
+                self.model, *self._padded_batch(rows), start=start, ends=self._ends, limit=limit
+            )
+        return [trim_at_end(row, self._ends) for row in decoded]
+
+    def _may_drop_finished_rows(self) -> bool:
+        settings = self.model.generation_config
+        if start_token(settings) is None or any(getattr(settings, name, None) is not None for name in TOKEN_SETTINGS):
+            return False
+        return self._passes_self_test(lambda rows: self._decode_dropping_rows(rows, PROBE_LIMIT))
 
     def _cuda_graph_decoder(self) -> CudaGraphDecoder | None:
         """Decoding with CUDA graphs, speculatively if possible; None if it fails the self-test."""
@@ -232,3 +261,44 @@ def _relative_gap(first: torch.Tensor, second: torch.Tensor) -> float:
         return float("inf")
     scale = max(1.0, float(first[finite].abs().max()))
     return float((first - second)[finite].abs().max()) / scale
+
+
+def _decode_dropping_rows(
+    model: PreTrainedModel, ids: torch.Tensor, present: torch.Tensor, *, start: int, ends: Container[int], limit: int
+) -> list[list[int]]:
+    """Decode a batch of sources greedily; each output ends with its end token, or after `limit` tokens.
+
+    Most outputs are short and some never end: `generate` computes all rows until the last one is done.
+    """
+    encoded = model.get_encoder()(input_ids=ids, attention_mask=present)
+    outputs: list[list[int]] = [[] for _ in range(len(ids))]
+    rows: Sequence[int | None] = range(len(ids))
+    """Which output each row of the batch writes; None if that is finished."""
+    last = torch.full((len(ids), 1), start, device=ids.device)
+    cache = None
+    for _ in range(limit):
+        output = model(
+            encoder_outputs=encoded,
+            attention_mask=present,
+            decoder_input_ids=last,
+            past_key_values=cache,
+            use_cache=True,
+        )
+        cache = output.past_key_values
+        last = output.logits[:, -1:].argmax(-1)
+        unfinished: list[int | None] = []
+        for row, token in zip(rows, last[:, 0].tolist(), strict=True):
+            if row is not None:
+                outputs[row].append(token)
+            unfinished.append(None if row is None or token in ends else row)
+        rows = unfinished
+        kept_rows = [index for index, row in enumerate(rows) if row is not None]
+        if not kept_rows:
+            break
+        if len(kept_rows) <= SHRINK_BELOW * len(rows):
+            selected = torch.tensor(kept_rows, device=ids.device)
+            cache.batch_select_indices(selected)
+            encoded.last_hidden_state = encoded.last_hidden_state[selected]
+            present, last = present[selected], last[selected]
+            rows = [rows[index] for index in kept_rows]
+    return outputs

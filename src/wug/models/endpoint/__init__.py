@@ -142,20 +142,17 @@ class EndpointGenerator:
         return self._server.answer_each([self._server_request(*entry) for entry in by_source.items()])
 
     def _server_request(self, source: str, positions: Sequence[int]) -> ServerRequest[Answer]:
-        body = {"prompt": self._template.prompt(source), **self._settings(source)}
-        return ServerRequest(
-            "/completions", body, source, positions, lambda answer: [self._read(answer)] * len(positions)
-        )
-
-    def _settings(self, source: str) -> dict[str, Any]:
         # The number of tokens is unknown here: most sources have at most half as many as letters.
         longest = outputs.token_limit(len(source) // 2, self._bound)
-        return {"temperature": 0.0, "max_tokens": longest, "stop": [self._stop]}
+        settings = {"temperature": 0.0, "max_tokens": longest, "stop": [self._stop]}
 
-    def _read(self, answer: object) -> Answer:
-        text, ended = read_text(answer)
-        completion, stopped, _ = text.partition(self._stop)
-        return outputs.make_answer(completion.strip(), ended=ended or bool(stopped))
+        def read(answer: object) -> list[Answer]:
+            text, ended = read_text(answer)
+            completion, stopped, _ = text.partition(self._stop)
+            return [outputs.make_answer(completion.strip(), ended=ended or bool(stopped))] * len(positions)
+
+        body = {"prompt": self._template.prompt(source), **settings}
+        return ServerRequest("/completions", body, source, positions, read)
 
 
 TRAITS = BackendTraits(
