@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -209,9 +209,9 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
         def restore(self, state: Mapping[str, Any]) -> None:
             raise AssertionError
 
-    checkpoint = TrainingFolder(tmp_path)
+    checkpoint, full = TrainingFolder(tmp_path), cast("Any", Full())
     checkpoint.path.mkdir(parents=True)
     checkpoint.checkpoint.write_bytes(b"before")
     with pytest.raises(ModelError, match=r"cannot be written: the disk may be full.*the same command to resume"):
-        checkpoint.write(torch.nn.Linear(1, 1), Full(), Full(), TrainingState(1, (0.5,), 1.0))
+        checkpoint.write(torch.nn.Linear(1, 1), full, full, TrainingState(1, (0.5,), 1.0))
     assert [file.read_bytes() for file in checkpoint.path.iterdir()] == [b"before"]
