@@ -161,12 +161,10 @@ class Recorder:
         spec = task.spec
         if self.store is None or self.sweep is None or spec is None:
             return None
-        commit = self.plan.commits.get((spec.name, spec.revision or ""))
-        if (
-            commit is not None
-            and (run := finished_at(self.store.reader, self.sweep, planned_model(spec), commit)) is not None
-        ):
-            return run
+        if task.commit is not None:
+            run = finished_at(self.store.reader, self.sweep, planned_model(spec), task.commit)
+            if run is not None:
+                return run
         if not identify or not isinstance(task.model, ModelSpec):
             return None
         handle = known_model(task.model)

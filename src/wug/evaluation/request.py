@@ -62,6 +62,8 @@ class ModelTask(NamedTuple):
 
     model: ModelSpec | ModelHandle
     suites: tuple[Suite, ...]
+    commit: str | None = None
+    """The known commit of a revision on the Hugging Face Hub."""
 
     @property
     def spec(self) -> ModelSpec | None:
@@ -85,8 +87,6 @@ class Plan:
     """The sweep in the store; None for independent runs."""
     scope: tuple[str, ...] = ()
     """The models as the user wrote them; with the suites, they identify a sweep."""
-    commits: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Known commits of models on the Hugging Face Hub, by name and revision."""
     origin: str | None = None
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,7 @@ from wug.errors import InputError, UnknownName
 from wug.evaluation import executors
 from wug.evaluation.annotated_suite import with_metrics
 from wug.evaluation.cache import Cache
-from wug.evaluation.handle import ModelHandle
-from wug.evaluation.models import ExpandedModel, builtin_model_for, expand, is_pattern, model_spec
+from wug.evaluation.models import builtin_model_for, expand, is_pattern, model_spec
 from wug.evaluation.recorder import Recorder
 from wug.evaluation.request import Listener, ModelTask, Plan, RunReport, RunRequest
 from wug.evaluation.suite_selection import require_model_options, suites_by_protocol
@@ -49,7 +47,26 @@ def resolve(request: RunRequest) -> Plan:
         raise UnknownName("interval method", str(request.interval), PROPORTION_METHODS)
     request, suites = suites_by_protocol(request)
     suites = with_metrics(suites, request.metrics)
-    return _plan_for_builtin_models(request, suites) if request.models is None else _plan(request, suites)
+    tasks: list[ModelTask] = []
+    written: list[str] = []
+    if request.models is None:
+        by_model: dict[str, list[Suite]] = {}
+        for suite in suites:
+            by_model.setdefault(builtin_model_for(suite), []).append(suite)
+        written += by_model
+        tasks += (ModelTask(_spec(name, request), tuple(fitting)) for name, fitting in by_model.items())
+    for argument in request.models or ():
+        if isinstance(argument, (str, Path)):
+            written.append(str(argument))
+            models = expand([str(argument)])
+            tasks += (ModelTask(_spec(model.text, request), tuple(suites), model.commit) for model in models)
+        else:
+            tasks.append(ModelTask(argument, tuple(suites)))
+    has_pattern = any(map(is_pattern, written))
+    if has_pattern and len(written) < len(request.models or ()):
+        raise InputError("patterns cannot be mixed with model objects in one list: evaluate these separately")
+    sweep = request.sweep or (" ".join(written) if has_pattern else None)
+    return Plan(tuple(tasks), request.command, request.interval, sweep, tuple(written), request.origin)
 
 
 def opened_store(path: Path | None) -> AbstractContextManager[Store | None]:
@@ -60,43 +77,6 @@ def opened_store(path: Path | None) -> AbstractContextManager[Store | None]:
 def opened_cache(path: Path | None) -> AbstractContextManager[Cache | None]:
     """The output cache of a path, closed at the end; None without a path."""
     return nullcontext() if path is None else closing(Cache(path))
-
-
-def _plan(request: RunRequest, suites: Sequence[Suite]) -> Plan:
-    """The named models on all suites; names may be patterns for several models."""
-    assert request.models is not None
-    models = [model for argument in request.models for model in _expanded(argument)]
-    specs = [_spec(model.text, request) if isinstance(model, ExpandedModel) else model for model in models]
-    written = [str(argument) for argument in request.models if isinstance(argument, (str, Path))]
-    has_pattern = any(map(is_pattern, written))
-    if has_pattern and len(written) < len(request.models):
-        raise InputError("patterns cannot be mixed with model objects in one list: evaluate these separately")
-    return Plan(
-        tasks=tuple(ModelTask(spec, tuple(suites)) for spec in specs),
-        command=request.command,
-        interval=request.interval,
-        sweep=request.sweep or (" ".join(written) if has_pattern else None),
-        scope=tuple(written),
-        commits={
-            (spec.name, spec.revision or ""): model.commit
-            for model, spec in zip(models, specs, strict=True)
-            if isinstance(model, ExpandedModel) and isinstance(spec, ModelSpec) and model.commit is not None
-        },
-        origin=request.origin,
-    )
-
-
-def _plan_for_builtin_models(request: RunRequest, suites: Sequence[Suite]) -> Plan:
-    """The built-in model that fits each suite."""
-    by_model: dict[str, list[Suite]] = {}
-    for suite in suites:
-        by_model.setdefault(builtin_model_for(suite), []).append(suite)
-    tasks = tuple(ModelTask(_spec(name, request), tuple(fitting)) for name, fitting in by_model.items())
-    return Plan(tasks, request.command, request.interval, request.sweep, tuple(by_model), origin=request.origin)
-
-
-def _expanded(model: str | Path | ModelSpec | ModelHandle) -> Sequence[ExpandedModel | ModelSpec | ModelHandle]:
-    return expand([str(model)]) if isinstance(model, (str, Path)) else [model]
 
 
 def _spec(name: str, request: RunRequest) -> ModelSpec:
