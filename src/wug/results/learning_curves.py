@@ -167,9 +167,12 @@ def step_of(name: str) -> float | None:
     return None if match is None else float(match[1]) * _UNITS[match[2].lower()]
 
 
-def step_in(run: Run) -> float | None:
-    """The training step of a run, from the name of its model; None if the name contains none."""
-    return next((step for name in _names(run, ()) if (step := step_of(name)) is not None), None)
+def step_in(run: Run, results: Sequence[Result] = ()) -> float | None:
+    """The training step in the first name that has one: revision, specification, signature, model; None without any."""
+    keys = ("step", "revision", "checkpoint")
+    signed = [value for result in results[:1] for key in keys if (value := result.signature.get(key))]
+    names = [run.revision or run.specification or "", *signed, ModelId.parse(run.model).name]
+    return next((step for name in names if (step := step_of(name)) is not None), None)
 
 
 def training_of(name: str) -> str:
@@ -187,8 +190,7 @@ def _steps(
         raise InputError(f"--steps has {len(steps)} numbers for {len(runs)} runs")
     placed = []
     for index, run in enumerate(runs):
-        names = list(_names(run, results[run.id]))
-        step = steps[index] if steps else next((step for name in names if (step := step_of(name)) is not None), None)
+        step = steps[index] if steps else step_in(run, results[run.id])
         if step is None:
             raise InputError(
                 f"the training step of run {run.id} ({run.model}) is not in its name. "
@@ -196,15 +198,6 @@ def _steps(
             )
         placed.append((step, training_of(str(replace(ModelId.parse(run.model), fingerprint="")))))
     return placed
-
-
-def _names(run: Run, results: Sequence[Result]) -> Iterator[str]:
-    """Names that may contain the step, most reliable first: revision, specification, signature, model."""
-    if run.revision or run.specification:
-        yield run.revision or run.specification or ""
-    for result in results[:1]:
-        yield from (value for key in ("step", "revision", "checkpoint") if (value := result.signature.get(key)))
-    yield ModelId.parse(run.model).name
 
 
 def _mark(result: Result) -> str:
