@@ -199,6 +199,9 @@ def build_result(
             case Notice():
                 notices[row.text] += 1
                 measurable = measurable and row.measurable
+    means = _ordered(_without_pooled(accumulator.estimates(method), metrics), corpus_estimates)
+    recomputed = (stats.with_interval_method(estimate, method) for estimate in corpus_estimates)
+    units = {metric.name: metric.unit for metric in metrics}
     return Result(
         suite=suite.name,
         kind=suite.kind,
@@ -206,26 +209,13 @@ def build_result(
         status="complete",
         signature=Signature.read(signature) if isinstance(signature, str) else signature,
         n=len(suite) if corpus_estimates and not accumulator else accumulator.items,
-        estimates=_estimates(accumulator, corpus_estimates, metrics, method),
+        estimates=tuple(stats.clip_to_unit(one, units.get(one.metric)) for one in (*means, *recomputed)),
         warnings=tuple(text if times == 1 else f"{text} ({times} times)" for text, times in notices.items()),
         outcomes=tuple(outcomes),
         meta=dict(suite.meta),
         metrics=metrics,
         measurable=measurable,
     )
-
-
-def _estimates(
-    accumulator: stats.EstimateAccumulator,
-    corpus_estimates: Sequence[Estimate],
-    metrics: Sequence[Metric],
-    method: stats.Method,
-) -> tuple[Estimate, ...]:
-    """The means of outcomes by metric, then the suite's estimates over the corpus, within the range of their units."""
-    means = _ordered(_without_pooled(accumulator.estimates(method), metrics), corpus_estimates)
-    units = {metric.name: metric.unit for metric in metrics}
-    estimates = (*means, *(stats.with_interval_method(estimate, method) for estimate in corpus_estimates))
-    return tuple(stats.clip_to_unit(estimate, units.get(estimate.metric)) for estimate in estimates)
 
 
 def _without_pooled(estimates: Sequence[Estimate], metrics: Iterable[Metric]) -> list[Estimate]:
