@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from wug.cli import _common as common
 from wug.cli import _printing as printing
 
 
@@ -39,3 +41,10 @@ def test_a_json_line_has_the_level_and_a_failure_is_an_error(capsys: pytest.Capt
         {"level": "info", "message": "warning: is the name of a suite", "done": 1},
         {"level": "error", "message": "causal:x: no such model"},
     ]
+
+
+@pytest.mark.usefixtures("json_lines")
+def test_no_bar_is_drawn_among_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with common.progress_bar("training") as draw:
+        assert draw is None

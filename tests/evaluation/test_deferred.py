@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from command_line import CommandOutput, run_python, wug
+from command_line import run_python, wug
 from evaluating import cached, record
 from fake_models import FakeScorer
 from wug import registry
@@ -33,14 +33,23 @@ from wug.traits import BackendTraits
 pytestmark = pytest.mark.slow
 
 HEAVY = ("torch", "transformers", "ctranslate2")
-COMMAND = f"""
-import sys
+COMMANDS = f"""
+import io, json, sys
+from contextlib import redirect_stdout
 from wug.cli.main import main
-try:
-    main()
-finally:
-    print("loaded:", *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+
+printed = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["wug", *arguments]
+    with redirect_stdout(io.StringIO()) as out:
+        try:
+            main()
+        except SystemExit as end:
+            assert end.code == 0, arguments
+    printed.append(out.getvalue())
+print(json.dumps([printed, [name for name in {HEAVY!r} if name in sys.modules]]))
 """
+"""Runs commands, and prints what each printed, and which heavy packages they imported."""
 ASKED = {
     "wug-causal": "wug_agreement_pp",
     "wug-masked": "wug_agreement_pp",
@@ -50,30 +59,33 @@ ASKED = {
 }
 
 
-def imports_of(folder: Path, *arguments: object) -> tuple[CommandOutput, list[str]]:
-    """The output of a command in another process, and which heavy packages it imported."""
-    files = {"WUG_CACHE": str(folder / "answers.db"), "WUG_STORE": str(folder / "store")}
-    output = run_python("-c", COMMAND, *arguments, env=files)
-    errors, _, loaded = output.err.rpartition("loaded:")
-    return replace(output, err=errors), loaded.split()
-
-
-def run(folder: Path, model: object, *more: object, suite: str = "wug_agreement_pp") -> tuple[str, list[str]]:
-    """What a small run printed, and which heavy packages it imported."""
-    output, loaded = imports_of(
-        folder, "run", suite, "--model", model, "--limit", 2, "--device", "cpu", "--format", "json", *more
-    )
-    assert output.code == 0, output.err
-    return output.out, loaded
-
-
-def run_here(folder: Path, model: object, suite: str = "wug_agreement_pp") -> str:
-    """What a small run printed, in this process, which has imported everything; its answers are in the cache."""
+def command(folder: Path, model: object, suite: str = "wug_agreement_pp") -> list[str]:
+    """A small run."""
     files = ("--cache", folder / "answers.db", "--store", folder / "store")
     options = ("--limit", 2, "--device", "cpu", "--format", "json", *files)
-    said = wug("run", suite, "--model", model, *options)
+    return list(map(str, ("run", suite, "--model", model, *options)))
+
+
+def run(folder: Path, model: object, *more: object, suite: str = "wug_agreement_pp") -> str:
+    """What a small run printed."""
+    said = wug(*command(folder, model, suite), *more)
     assert said.code == 0, said.err
     return said.out
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the LSTMs that are loaded from now on."""
+    found: list[str] = []
+    backend = registry.find("models", "lstm")
+    load = backend.load
+
+    def noted(spec: ModelSpec) -> object:
+        found.append(spec.name)
+        return load(spec)
+
+    monkeypatch.setattr(backend, "load", noted)
+    return found
 
 
 def copied(folder: Path, name: str = "wug-lstm") -> Path:
@@ -81,28 +93,27 @@ def copied(folder: Path, name: str = "wug-lstm") -> Path:
     return Path(shutil.copytree(builtin_models()[name], folder / "model"))
 
 
-@pytest.mark.parametrize(("model", "suite"), ASKED.items())
-def test_a_cached_run_prints_the_same_without_torch_or_transformers(tmp_path: Path, model: str, suite: str) -> None:
-    first = run_here(tmp_path, model, suite=suite)
-    again, loaded = run(tmp_path, model, suite=suite)
-    assert again == first
-    assert loaded == []
+def test_a_cached_run_prints_the_same_without_torch_or_transformers(tmp_path: Path) -> None:
+    first = [run(tmp_path, model, suite=suite) for model, suite in ASKED.items()]
+    again = run_python("-c", COMMANDS, json.dumps([command(tmp_path, model, suite) for model, suite in ASKED.items()]))
+    assert again.code == 0, again.err
+    assert json.loads(again.out) == [first, []]
 
 
-def test_a_changed_weight_is_noticed(tmp_path: Path) -> None:
+def test_a_changed_weight_is_noticed(tmp_path: Path, loads: list[str]) -> None:
     model = copied(tmp_path)
-    first = run_here(tmp_path, model)
+    first = run(tmp_path, model)
     weights = bytearray((model / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (model / "model.safetensors").write_bytes(weights)
-    again, loaded = run(tmp_path, model)
-    assert "torch" in loaded
+    again = run(tmp_path, model)
+    assert loads == [str(model)] * 2
     assert json.loads(again)[0]["model"] != json.loads(first)[0]["model"]
 
 
 def test_a_model_that_is_gone_is_an_error_whatever_the_cache_has(tmp_path: Path) -> None:
     model = copied(tmp_path, "wug-causal")
-    run_here(tmp_path, f"causal:{model}")
+    run(tmp_path, f"causal:{model}")
     shutil.rmtree(model)
     cache = ("--cache", tmp_path / "answers.db")
     said = wug("run", "wug_agreement_pp", "--model", f"causal:{model}", "--limit", 2, *cache)
@@ -110,20 +121,17 @@ def test_a_model_that_is_gone_is_an_error_whatever_the_cache_has(tmp_path: Path)
     assert f"error: causal:{model}: no such folder" in said.err
 
 
-def test_a_cache_that_lost_answers_asks_for_them_again(tmp_path: Path) -> None:
-    first = run_here(tmp_path, "wug-lstm")
+def test_a_cache_that_lost_answers_asks_for_them_again(tmp_path: Path, loads: list[str]) -> None:
+    first = run(tmp_path, "wug-lstm")
+    assert (run(tmp_path, "wug-lstm"), len(loads)) == (first, 1)
     with closing(sqlite3.connect(tmp_path / "answers.db")) as db, db:
         db.execute("DELETE FROM blocks WHERE id IN (SELECT id FROM blocks LIMIT 1)")
-    again, loaded = run(tmp_path, "wug-lstm")
-    assert "torch" in loaded
-    assert again == first
+    assert (run(tmp_path, "wug-lstm"), len(loads)) == (first, 2)
 
 
-def test_without_a_cache_the_model_is_asked(tmp_path: Path) -> None:
-    first = run_here(tmp_path, "wug-lstm")
-    again, loaded = run(tmp_path, "wug-lstm", "--no-cache")
-    assert "torch" in loaded
-    assert again == first
+def test_without_a_cache_the_model_is_asked(tmp_path: Path, loads: list[str]) -> None:
+    first = run(tmp_path, "wug-lstm")
+    assert (run(tmp_path, "wug-lstm", "--no-cache"), len(loads)) == (first, 2)
 
 
 @pytest.mark.parametrize(
