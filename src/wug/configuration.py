@@ -30,10 +30,6 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, dict) and all(map(is_text, value.values()))
 
 
-def _is_format(value: object) -> bool:
-    return isinstance(value, str) and format_named(value) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
     """A key of a TOML file of wug."""
@@ -61,7 +57,13 @@ KEYS = (
     ConfigKey("device", "text", "--device", variable="WUG_DEVICE"),
     ConfigKey("store", "a path", "--store: the folder of the run store", variable="WUG_STORE", is_path=True),
     ConfigKey("cache", "a path", "--cache: the file of model outputs", variable="WUG_CACHE", is_path=True),
-    ConfigKey("format", f"one of {', '.join(format_names())}", "--format", _is_format, "WUG_FORMAT"),
+    ConfigKey(
+        "format",
+        f"one of {', '.join(format_names())}",
+        "--format",
+        lambda value: isinstance(value, str) and format_named(value) is not None,
+        "WUG_FORMAT",
+    ),
     ConfigKey("labels", "a table of names by model", "names of models in tables and charts", _is_table),
 )
 
@@ -89,13 +91,6 @@ class ConfigValue:
     """A file, an environment variable, or `default`."""
 
 
-def config_files() -> list[Path]:
-    """The files that exist; the first has precedence."""
-    from platformdirs import user_config_path
-
-    return [path for path in (Path(FILE), user_config_path("wug", appauthor=False) / FILE) if path.is_file()]
-
-
 def read_keys(path: Path, keys: Iterable[ConfigKey]) -> dict[str, Any]:
     """The values in a TOML file; InputError for an unknown key or a wrong value."""
     known = {key.name: key for key in keys}
@@ -112,10 +107,13 @@ def read_keys(path: Path, keys: Iterable[ConfigKey]) -> dict[str, Any]:
 
 
 def read_config() -> dict[str, ConfigValue]:
-    """The values in configuration files; the first file has precedence."""
+    """The values in configuration files: the user's, and the one in the current folder, which has precedence."""
+    from platformdirs import user_config_path
+
     values: dict[str, ConfigValue] = {}
-    for path in reversed(config_files()):
-        values |= {name: ConfigValue(value, str(path)) for name, value in read_keys(path, KEYS).items()}
+    for path in (user_config_path("wug", appauthor=False) / FILE, Path(FILE)):
+        if path.is_file():
+            values |= {name: ConfigValue(value, str(path)) for name, value in read_keys(path, KEYS).items()}
     return values
 
 

@@ -134,25 +134,12 @@ def _escaped(text: str) -> str:
 _INVALID = object()
 
 
-def _read_bool(text: str, option: Option) -> Any:
-    word = text.lower()
-    return word in YES if word in (*YES, *NO) else _INVALID
-
-
-def _read_int(text: str, option: Option) -> Any:
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip()) else _INVALID
-
-
 def _number(text: str, option: Option) -> Any:
     try:
         value = float(text)
     except ValueError:
         return _INVALID
     return value if math.isfinite(value) else _INVALID
-
-
-def _path(text: str, option: Option) -> Any:
-    return user_path(text) if text else None  # as if not given
 
 
 def _word(text: str, option: Option) -> Any:
@@ -165,9 +152,9 @@ def _word(text: str, option: Option) -> Any:
 
 
 _READERS: dict[OptionType, Callable[[str, Option], Any]] = {
-    bool: _read_bool,
-    int: _read_int,
+    bool: lambda text, option: text.lower() in YES if text.lower() in (*YES, *NO) else _INVALID,
+    int: lambda text, option: int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip()) else _INVALID,
     float: _number,
     str: lambda text, option: text,
-    Path: _path,
+    Path: lambda text, option: user_path(text) if text else None,  # as if not given
 }

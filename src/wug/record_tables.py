@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from wug.errors import InputError, suggestion
 from wug.files import normalise_line_ends, not_json, read_text, repeated, shortened
 from wug.formatting import plural
-from wug.problems import Problem, ProblemList
+from wug.problems import ProblemList
 
 BLOCK = 64
 """Texts that a `TextColumn` joins."""
@@ -254,7 +254,8 @@ def _delimited(
     path: Path, text: str, skipped: int, header: tuple[str, ...], problems: ProblemList, quoted: bool
 ) -> RecordTable:
     named = header or tuple(name.strip() for name in next(split_rows(path, text, skipped, quoted=quoted))[1])
-    problems += _repeated(named)
+    for name in sorted(repeated(named)):
+        problems.error("header", f"column {name!r} occurs twice")
 
     def rows() -> Iterator[tuple[int, list[str]]]:
         for line, row in islice(split_rows(path, text, skipped, quoted=quoted), 0 if header else 1, None):
@@ -307,10 +308,6 @@ _UNENCODABLE = re.compile("[\0\ud800-\udfff]")
 def _delimiter(line: str) -> str:
     """Tab if there is one, else the comma, or the semicolon of some spreadsheets."""
     return "\t" if "\t" in line else ";" if ";" in line and "," not in line else ","
-
-
-def _repeated(header: tuple[str, ...]) -> list[Problem]:
-    return [Problem("error", "header", f"column {name!r} occurs twice") for name in sorted(repeated(header))]
 
 
 def _kind(value: object) -> str:

@@ -48,11 +48,26 @@ def list_(family: str | None, language: str | None, format: str) -> None:
     wug data list --language tr
     """
     from wug import data
+    from wug.data.folder import missing
 
     families = {*registry.names("families"), *(data.find(name).set.family for name in data.names())}
     if family is not None and family not in families:
         raise UnknownName("family", family, families)
-    rows = [_row(data.find(name)) for name in data.names(family, language)]
+    rows = []
+    for selection in map(data.find, data.names(family, language)):
+        data_set = selection.set
+        rows.append(
+            {
+                "set": data_set.name,
+                "title": data_set.title,
+                "family": data_set.family,
+                "languages": list(data_set.languages),
+                "items": data_set.items,
+                "size": selection.extent,
+                "licence": data_set.licence,
+                "fetched": not missing(selection),
+            }
+        )
     if format != "table":
         common.deliver_table(Table.of_rows(rows), format, None)
         return
@@ -193,22 +208,6 @@ def croissant(name: str, output: Path | None) -> None:
     for warning in warnings:
         common.notify(warning, "warning")
     common.deliver_text(json.dumps(document, ensure_ascii=False, indent=1), output)
-
-
-def _row(selection: SetSelection) -> dict[str, object]:
-    from wug.data.folder import missing
-
-    data_set = selection.set
-    return {
-        "set": data_set.name,
-        "title": data_set.title,
-        "family": data_set.family,
-        "languages": list(data_set.languages),
-        "items": data_set.items,
-        "size": selection.extent,
-        "licence": data_set.licence,
-        "fetched": not missing(selection),
-    }
 
 
 def _licence(selection: SetSelection) -> str:
