@@ -7,6 +7,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -26,6 +28,7 @@ TYPES = {
     ".zip": "application/zip",
     ".gz": "application/gzip",
 }
+TYPES_OF_VALUES = {bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
 HEADER_CELL = re.compile(r"[\w.:%()/#-]*(?: [\w.:%()/#-]+){0,3}")
 """Up to four words: tables whose first line has sentences have no header."""
 
@@ -44,6 +47,8 @@ def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
     if absent := missing(selection):
         lacking = f"{len(absent)} of {len(selection.files)} files"
         warnings.append(f"recordSet lacks {lacking}. Fetch them first: wug data get {name}")
+    author = test_set.papers[0].fields.get("author") if test_set.papers else None
+    creators = (name.partition(",")[0].strip() for name in str(author or test_set.repository).split(" and "))
     years = [int(str(paper.fields["year"])) for paper in test_set.papers if "year" in paper.fields]
     document = {
         "@context": context(),
@@ -54,7 +59,7 @@ def croissant(name: str) -> tuple[dict[str, Any], list[str]]:
         "license": "unknown" if test_set.licence is None else _licence(test_set.licence),
         "url": f"https://{test_set.repository}",
         "version": f"1.0.0+{test_set.commit[:12]}",
-        "creator": {"@type": "sc:Organization", "name": _creator(test_set)},
+        "creator": {"@type": "sc:Organization", "name": " and ".join(creators)},
         "datePublished": f"{min(years, default=1970)}-01-01",
         "citeAs": " ".join(paper.bibtex().replace("\n", " ") for paper in test_set.papers),
         "inLanguage": test_set.languages[0] if len(test_set.languages) == 1 else list(test_set.languages),
@@ -73,12 +78,6 @@ def context() -> dict[str, Any]:
 def _licence(licence: str) -> str | list[str]:
     urls = [f"https://spdx.org/licenses/{name}.html" for name in licence.replace(" OR ", " AND ").split(" AND ")]
     return urls[0] if len(urls) == 1 else urls
-
-
-def _creator(test_set: TestSet) -> str:
-    author = test_set.papers[0].fields.get("author") if test_set.papers else None
-    names = str(author or test_set.repository).split(" and ")
-    return " and ".join(name.partition(",")[0].strip() for name in names)
 
 
 def _file_object(test_set: TestSet, file: File) -> dict[str, Any]:
@@ -112,18 +111,17 @@ def _record_sets(selection: SetSelection) -> Iterator[dict[str, Any]]:
         columns = {} if file in absent else _columns(head(folder_of(selection.set) / file.name), file.name)
         if columns:
             name = without_suffix(file.name) if stems[without_suffix(file.name)] == 1 else file.name.replace(".", "_")
-            fields = [_field(name, column, kind, file) for column, kind in columns.items()]
+            fields = [
+                {
+                    "@type": "cr:Field",
+                    "@id": _id(f"{name}/{column}"),
+                    "name": column,
+                    "dataType": kind,
+                    "source": {"fileObject": {"@id": _id(file.path)}, "extract": {"column": column}},
+                }
+                for column, kind in columns.items()
+            ]
             yield {"@type": "cr:RecordSet", "@id": _id(name), "name": name, "field": fields}
-
-
-def _field(record: str, column: str, kind: str, file: File) -> dict[str, Any]:
-    return {
-        "@type": "cr:Field",
-        "@id": _id(f"{record}/{column}"),
-        "name": column,
-        "dataType": kind,
-        "source": {"fileObject": {"@id": _id(file.path)}, "extract": {"column": column}},
-    }
 
 
 def _columns(start: str, name: str) -> dict[str, str]:
@@ -136,24 +134,18 @@ def _columns(start: str, name: str) -> dict[str, str]:
             row = json.loads(lines[0])
         except ValueError:
             return {}
-        return {str(column): _type(value) for column, value in row.items()} if isinstance(row, dict) else {}
+        values = row if isinstance(row, dict) else {}
+        return {name: TYPES_OF_VALUES.get(type(value), "sc:Text") for name, value in values.items()}
     if suffix in (".csv", ".tsv"):
         first, second = csv.reader(lines[:2], delimiter="\t" if suffix == ".tsv" else ",")
         if not all(HEADER_CELL.fullmatch(cell) for cell in first):
             return {}
-        values = second + [""] * (len(first) - len(second))
-        return {column: _type(_number(value)) for column, value in zip(first, values, strict=False) if column}
+        return {name: _type_of_text(text) for name, text in zip_longest(first, second[: len(first)]) if name}
     return {}
 
 
-def _number(text: str) -> object:
+def _type_of_text(text: str | None) -> str:
     for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _type(value: object) -> str:
-    return {bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}.get(type(value), "sc:Text")
+        with suppress(ValueError):
+            return TYPES_OF_VALUES[type(kind(text or ""))]
+    return "sc:Text"

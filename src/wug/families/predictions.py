@@ -77,7 +77,11 @@ def at(path: Path, number: int) -> str:
 
 def names_columns(lines: Sequence[str]) -> bool:
     """Whether a file is a table with a header, or JSON Lines."""
-    return bool(lines) and (lines[0].startswith("{") or _names_columns(lines[0]))
+    if not lines or lines[0].startswith("{"):
+        return bool(lines)
+    names = [_column(cell) for cell in lines[0].split("\t")]
+    known = "source" in names or set(names) <= {*SOURCE, *PREDICTION, *TARGET, *OTHER}
+    return len(names) > 1 and known and bool(set(names) & set(PREDICTION))
 
 
 def read_named(path: Path) -> list[PredictedRow]:
@@ -155,13 +159,6 @@ def answers_to(sources: Sequence[str], path: Path) -> list[str]:
     """The prediction for each source in a file: by source in a table, else by position."""
     rows = read_named(path) if names_columns(read_lines(path)) else read_plain(path, len(sources))
     return [squeeze(row.prediction) for row in aligned(rows, sources, path)]
-
-
-def _names_columns(line: str) -> bool:
-    """Whether a line is the header of a table."""
-    names = [_column(cell) for cell in line.split("\t")]
-    known = "source" in names or set(names) <= {*SOURCE, *PREDICTION, *TARGET, *OTHER}
-    return len(names) > 1 and known and bool(set(names) & set(PREDICTION))
 
 
 def _column(name: str) -> str:

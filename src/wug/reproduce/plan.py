@@ -73,7 +73,7 @@ class Planner:
     """Makes the steps of a recipe."""
 
     def __init__(self, recipe: Recipe, folder: Path, *, small: bool, options: Sequence[str] = ()) -> None:
-        self._recipe, self._folder = recipe, folder
+        self._recipe, self._folder, self._store = recipe, folder, folder / "runs"
         self._small, self._options = small, tuple(options)
         self._steps: dict[str, PlanStep] = {}
 
@@ -123,18 +123,12 @@ class Planner:
                 return trained  # tests the model after epochs
             model, needs = str(self._steps[trained].output.parent.parent), (*needs, trained)
         name = _name(test.suite, network.name, test.train_on, seed)
-        output_options = ("--store", str(self._store_path), "--format", "json")
-        command = ("run", suite, "--model", model, *options, *self._options, *output_options)
-        self._add(PlanStep("test", name, command, self._folder / "results" / f"{name}.json", needs))
-        return name
+        return self._add_test(name, ("run", suite, "--model", model, *options, *self._options), needs)
 
     def _score(self, network: RecipeNetwork) -> str:
         words = [self._substitute(word, 0) for word in network.score]
         needs = tuple(dict.fromkeys(step for _, steps in words for step in steps))
-        name = _name("scores", network.name)
-        command = ("score", *(word for word, _ in words), "--store", str(self._store_path), "--format", "json")
-        self._add(PlanStep("test", name, command, self._folder / "results" / f"{name}.json", needs))
-        return name
+        return self._add_test(_name("scores", network.name), ("score", *(word for word, _ in words)), needs)
 
     def _train(self, test: RecipeTest, network: RecipeNetwork, seed: int) -> str:
         source, needs = self._substitute(test.train_on, seed)
@@ -146,11 +140,10 @@ class Planner:
         command = (
             *("train", *_without_overridden(words), source),
             *("-o", str(folder), "--seed", str(seed), *self._options),
-            *(("--store", str(self._store_path)) if profile else ()),
+            *(("--store", str(self._store)) if profile else ()),
         )
         finished = folder / "training" / "finished"
-        self._add(PlanStep("train", name, command, finished, needs, 0.5 if self._small else network.minutes))
-        return name
+        return self._add(PlanStep("train", name, command, finished, needs, 0.5 if self._small else network.minutes))
 
     def _substitute(self, text: str, seed: int) -> tuple[str, tuple[str, ...]]:
         """A text with the paths of the materials in it, and the steps that make them."""
@@ -167,50 +160,49 @@ class Planner:
         words = [self._substitute(word, seed) for word in (material.small if self._small else material.make)]
         needs = tuple(step for _, steps in words for step in steps)
         command = ("make", *(word for word, _ in words), "--seed", str(seed), "-o", str(path))
-        self._add(PlanStep("make", step, command, path, needs))
-        return path, (step,)
+        return path, (self._add(PlanStep("make", step, command, path, needs)),)
 
     def _published(self, material: Material) -> tuple[Path, tuple[str, ...]]:
         """The path of a published set, and a step for each part that is missing or not unpacked."""
         from wug import data
         from wug.data.folder import local_path
 
-        parts = [f"{material.data}/{part}" for part in material.parts] or [material.data]
-        missing = [name for name in parts if not data.fetched(name)]
-        for name in missing:
-            accept = ("--accept",) if data.find(name).set.restriction else ()
-            self._add(PlanStep("data", name, ("data", "get", name, *accept), local_path(name)))
-        folder = local_path(material.data)
-        for file in (file for file in material.unpacked if not (folder / file).exists()):
-            missing.append(name := f"{material.data}/{file}")
-            self._add(PlanStep("data", name, ("data", "show", material.data), folder / file))
+        folder, missing = local_path(material.data), []
+        for name in [f"{material.data}/{part}" for part in material.parts] or [material.data]:
+            if not data.fetched(name):
+                accept = ("--accept",) if data.find(name).set.restriction else ()
+                missing.append(self._add(PlanStep("data", name, ("data", "get", name, *accept), local_path(name))))
+        for file in material.unpacked:
+            if not (folder / file).exists():
+                command = ("data", "show", material.data)
+                missing.append(self._add(PlanStep("data", f"{material.data}/{file}", command, folder / file)))
         return folder, tuple(missing)
 
-    @property
-    def _store_path(self) -> Path:
-        return self._folder / "runs"
+    def _add(self, step: PlanStep) -> str:
+        """Add a step, and return its name."""
+        return self._steps.setdefault(step.name, step).name
 
-    def _add(self, step: PlanStep) -> None:
-        self._steps.setdefault(step.name, step)
+    def _add_test(self, name: str, command: tuple[str, ...], needs: tuple[str, ...]) -> str:
+        command += ("--store", str(self._store), "--format", "json")
+        return self._add(PlanStep("test", name, command, self._folder / "results" / f"{name}.json", needs))
 
 
 def missing_data_message(steps: Sequence[PlanStep]) -> str:
     """A message about all missing published sets, with the command that fetches them."""
     from wug import data
 
-    archives = [step for step in steps if "get" not in step.command]
-    steps = [step for step in steps if step not in archives]
-    hint = "    its archive has a password: wug"
-    unpack = [f"not unpacked: {step.output}\n{hint} {' '.join(step.command)}" for step in archives]
-    if not steps:
-        return "\n".join(unpack)
-    sets = {part.set.name: part.set for part in (data.find(step.name) for step in steps)}
-    titles = "; ".join(
-        f"{name} ({published.title}, {published.licence or 'no licence named'})" for name, published in sets.items()
-    )
-    accept = " --accept" if any("--accept" in step.command for step in steps) else ""
-    get = f"not on this machine: {titles}\n    wug data get {' '.join(step.name for step in steps)}{accept}"
-    return "\n".join((get, *unpack))
+    lines = []
+    if fetched := [step for step in steps if "get" in step.command]:
+        sets = {part.set.name: part.set for part in (data.find(step.name) for step in fetched)}
+        titles = (f"{name} ({s.title}, {s.licence or 'no licence named'})" for name, s in sets.items())
+        accept = " --accept" if any("--accept" in step.command for step in fetched) else ""
+        lines.append(f"not on this machine: {'; '.join(titles)}")
+        lines.append(f"    wug data get {' '.join(step.name for step in fetched)}{accept}")
+    for step in steps:
+        if step not in fetched:
+            lines.append(f"not unpacked: {step.output}")
+            lines.append(f"    its archive has a password: wug {' '.join(step.command)}")
+    return "\n".join(lines)
 
 
 def _name(*parts: object) -> str:
@@ -219,14 +211,8 @@ def _name(*parts: object) -> str:
 
 def _without_overridden(words: Sequence[str]) -> list[str]:
     """The words of a command in which later options replace earlier ones, except `--suite`."""
-    groups: list[list[str]] = [[]]
-    for word in words:
-        if word.startswith("--"):
-            groups.append([])
-        groups[-1].append(word)
-    last_index = {group[0]: index for index, group in enumerate(groups) if group}
-    selected: list[str] = []
-    for index, group in enumerate(groups):
-        if group and (group[0] == "--suite" or last_index[group[0]] == index):
-            selected += group
-    return selected
+    starts = [index for index, word in enumerate(words) if index == 0 or word.startswith("--")]
+    groups = [words[start:end] for start, end in zip(starts, [*starts[1:], len(words)], strict=False)]
+    last = {group[0]: index for index, group in enumerate(groups)}
+    selected = (group for index, group in enumerate(groups) if group[0] == "--suite" or last[group[0]] == index)
+    return [word for group in selected for word in group]

@@ -11,7 +11,7 @@ from typing import Any
 from wug.distributions import t_quantile
 from wug.files import read_text
 from wug.identity import Group, ModelId
-from wug.outcomes import Estimate, IntervalMethod, Result
+from wug.outcomes import Estimate, IntervalMethod
 from wug.reproduce.plan import RecipeCell, ReproductionPlan
 from wug.reproduce.recipe import PublishedValue, RecipeNetwork
 from wug.tables import Display, FormattedTable, RowTable
@@ -98,32 +98,26 @@ def _result_values(plan: ReproductionPlan, cell: RecipeCell, metric: str) -> lis
 
 def _profile_values(plan: ReproductionPlan, cell: RecipeCell, metric: str) -> list[dict[str, CellValue]]:
     """The tests of a complete training in the store: the highest value by group, and each epoch."""
+    from wug.results.reader import RunReader
+
     if cell.step is None or not plan.step(cell.step).done or not plan.store.exists():
         return []
     highest: dict[str, CellValue] = {}
     epochs: dict[int, CellValue] = {}
-    for epoch, result in _epoch_results(plan, cell.step):
-        for estimate in result.estimates:
-            if estimate.metric != metric:
-                continue
-            value = CellValue(estimate, str(result.signature), cell.seed)
-            best = highest.get(estimate.group)
-            if best is None or estimate.value > best.estimate.value:
-                highest[estimate.group] = value
-            if estimate.group == cell.test.group:
-                epochs[epoch] = value
-    return [{**highest, **{f"{EPOCH}={epoch}": epochs[epoch] for epoch in sorted(epochs)}}]
-
-
-def _epoch_results(plan: ReproductionPlan, training: str) -> Iterable[tuple[int, Result]]:
-    from wug.results.reader import RunReader
-
     reader = RunReader(plan.store)
     for run in reversed(reader.runs()):
-        _, matched, epoch = f"/{ModelId.parse(run.model).name}".rpartition(f"/{training}-epoch")
-        if matched and run.status == "complete":
-            for stored in reader.stored(run.id, outcomes=False):
-                yield int(epoch), stored.result
+        _, matched, epoch = f"/{ModelId.parse(run.model).name}".rpartition(f"/{cell.step}-epoch")
+        for stored in reader.stored(run.id, outcomes=False) if matched and run.status == "complete" else ():
+            for estimate in stored.result.estimates:
+                if estimate.metric != metric:
+                    continue
+                value = CellValue(estimate, str(stored.result.signature), cell.seed)
+                best = highest.get(estimate.group)
+                if best is None or estimate.value > best.estimate.value:
+                    highest[estimate.group] = value
+                if estimate.group == cell.test.group:
+                    epochs[int(epoch)] = value
+    return [{**highest, **{f"{EPOCH}={epoch}": value for epoch, value in sorted(epochs.items())}}]
 
 
 COLUMNS = ("test", "model", "published", "here", "95% interval", "difference", "n", "seeds")
@@ -193,14 +187,11 @@ def _row(
 
 def table(rows: Sequence[TableRow]) -> RowTable:
     """The table for programs and for people."""
-
-    def entry(row: TableRow) -> dict[str, Any]:
-        data = asdict(row)
-        data["published"] = None if row.published is None else row.published.value
-        data["published_sd"] = None if row.published is None else row.published.sd
-        return {**data, "difference": row.difference}
-
-    entries = [entry(row) for row in rows]
+    entries: list[dict[str, Any]] = []
+    for row in rows:
+        paper = row.published
+        published = {"published": paper and paper.value, "published_sd": paper and paper.sd}
+        entries.append({**asdict(row), **published, "difference": row.difference})
     names = list(entries[0]) if entries else []
     formatted = FormattedTable(COLUMNS, [cells(row) for row in rows], "llrrcrrl")
     return RowTable(names, [list(data.values()) for data in entries], display=Display([formatted]), document=entries)

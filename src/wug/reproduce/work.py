@@ -154,7 +154,8 @@ def _run_step(folder: Path, step: PlanStep, runner: LocalRunner | RayRunner) -> 
         stdout = partial if step.kind == "test" else Path(os.devnull)
         exit_status = runner.run(StepCommand(folder, step, command, stdout, log, lock_files))
         if exit_status:
-            return f"{_last_line(log)} ({log})"
+            lines = [line for line in read_text(log).splitlines() if line.strip()]
+            return f"{lines[-1] if lines else 'no message'} ({log})"
         if step.kind != "train":  # a training marks itself as complete
             partial.replace(step.output)
         return "" if step.done else f"it did not write {step.output}"
@@ -162,10 +163,10 @@ def _run_step(folder: Path, step: PlanStep, runner: LocalRunner | RayRunner) -> 
 
 def _require_same(folder: Path, step: PlanStep) -> None:
     command_file = _command_file(folder, step)
-    if command_file.exists() and json.loads(read_text(command_file)) != list(step.command):
-        earlier = " ".join(json.loads(read_text(command_file)))
+    earlier = json.loads(read_text(command_file)) if command_file.exists() else list(step.command)
+    if earlier != list(step.command):
         raise InputError(
-            f"contains the step {step.name} of another command:\n    wug {earlier}\n"
+            f"contains the step {step.name} of another command:\n    wug {' '.join(earlier)}\n"
             f"now\n    wug {' '.join(step.command)}\n"
             "Use the same options to resume, or another --folder",
             file=folder,
@@ -174,8 +175,3 @@ def _require_same(folder: Path, step: PlanStep) -> None:
 
 def _command_file(folder: Path, step: PlanStep) -> Path:
     return folder / "commands" / f"{step.name}.json"
-
-
-def _last_line(log: Path) -> str:
-    lines = [line for line in read_text(log).splitlines() if line.strip()]
-    return lines[-1] if lines else "no message"

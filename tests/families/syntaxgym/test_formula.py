@@ -246,11 +246,10 @@ def test_the_margin_is_how_far_the_values_are_from_the_other_verdict() -> None:
 def test_the_sides_of_every_comparison_are_reported() -> None:
     judgement = parse("(1;%a%) + (2;%a%) < (1;%b%) & (1;%a%) > 2").judge(value)
     assert not judgement.holds
-    assert [(c.left, c.operator, c.right, c.holds) for c in judgement.comparisons] == [
-        (3.0, "<", 4.0, True),
-        (1.0, ">", 2.0, False),
-    ]
-    assert judgement.comparisons[0].formula == "(1;%a%) + (2;%a%) < (1;%b%)"
+    assert judgement.comparisons == (
+        {"formula": "(1;%a%) + (2;%a%) < (1;%b%)", "left": 3.0, "operator": "<", "right": 4.0, "holds": True},
+        {"formula": "(1;%a%) > 2", "left": 1.0, "operator": ">", "right": 2.0, "holds": False},
+    )
 
 
 # Canonical form

@@ -77,25 +77,20 @@ class ScanCommand(NamedTuple):
     @property
     def groups(self) -> dict[str, str]:
         """The groups that results are broken down by."""
+        last = -(-len(self.actions) // ACTIONS_PER_BIN) * ACTIONS_PER_BIN
         return {
             "template": max((phrase.template for phrase in self.phrases), key=TEMPLATES.index),
             "direction": self._which(DIRECTIONS),
             "repetition": self._which(REPETITIONS),
             "conjunction": self.conjunction or "none",
             "commands": str(len(self.phrases)),
-            "actions": length_bin(len(self.actions)),
+            "actions": f"{last - ACTIONS_PER_BIN + 1}–{last}",
             "words": str(len(self.words)),
         }
 
     def _which(self, pair: Mapping[str, object]) -> str:
         known = [word for word in pair if word in self.words]
         return "both" if len(known) > 1 else next(iter(known), "none")
-
-
-def length_bin(length: int) -> str:
-    """The bin of an output length, such as `1–8` or `9–16`."""
-    last = -(-length // ACTIONS_PER_BIN) * ACTIONS_PER_BIN
-    return f"{last - ACTIONS_PER_BIN + 1}–{last}"
 
 
 def parse(text: str) -> ScanCommand:

@@ -100,8 +100,10 @@ def read_suite(path: Path, *, oracle_length: bool = False) -> ScanSuite:
     if wrong := wrong_targets(lines, path):
         counts = f"{len(wrong):,} of {len(lines):,} targets are not the actions of their commands"
         problems.warn(wrong[0].place, f"{counts}, the first of them here")
-    if training := training_file(path):
-        lines = _seen(lines, training)
+    if path.name.startswith("tasks_test_"):
+        name = f"{stem(path).replace('tasks_test_', 'tasks_train_', 1)}.txt"
+        if training := next((file for end in ("", ".gz") if (file := path.with_name(name + end)).is_file()), None):
+            lines = _seen(lines, training)
     settings = common.MAX_WORDS_OPTION | (ORACLE_LENGTH if oracle_length else {})
     content = (f"{line.source}\t{line.target}" for line in lines)
     notices = tuple(map(str, problems))
@@ -168,14 +170,6 @@ def suite_name(path: Path) -> str:
     if not match:
         return stem(path)
     return f"scan_{match[2]}" if match[1] == "test" else f"scan_{match[2]}_train"
-
-
-def training_file(path: Path) -> Path | None:
-    """The training file of a test file, if it is in the same folder."""
-    if not path.name.startswith("tasks_test_"):
-        return None
-    name = f"{stem(path).replace('tasks_test_', 'tasks_train_', 1)}.txt"
-    return next((file for end in ("", ".gz") if (file := path.with_name(name + end)).is_file()), None)
 
 
 def _seen(lines: Sequence[ScanLine], training: Path) -> list[ScanLine]:

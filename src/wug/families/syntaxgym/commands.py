@@ -116,7 +116,10 @@ def _sentences(
                 if len(values) < len(region_metrics):
                     region_metrics = region_metrics[:1]  # a single number has only one metric
                 empty = not region.text and not values[region_metrics[0]]
-                regions.append(RegionSurprisal(region.number, region.text, values, _oovs(region), empty=empty))
+                unknown = region.extra.get("oovs")
+                words = list(filter(None, unknown.split(","))) if isinstance(unknown, str) else unknown
+                oovs = tuple(map(str, words)) if isinstance(words, list) else ()
+                regions.append(RegionSurprisal(region.number, region.text, values, oovs, empty=empty))
             measured[condition.name] = MeasuredSentence(condition.layout(suite.join).text, tuple(regions))
     return sentences, region_metrics
 
@@ -155,13 +158,6 @@ def _value(value: object, place: str, problems: ProblemList) -> float | None:
         problems.error(place, "metric_value is too large for a floating-point number")
         return None
     return None if math.isnan(number) else number
-
-
-def _oovs(region: Region) -> tuple[str, ...]:
-    words = region.extra.get("oovs")
-    if isinstance(words, str):
-        return tuple(word for word in words.split(",") if word)
-    return tuple(map(str, words)) if isinstance(words, list) else ()
 
 
 def _with_gold(

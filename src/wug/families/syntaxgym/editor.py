@@ -30,7 +30,7 @@ from wug.problems import Problem, ProblemList, refuse_errors
 from wug.rows import Filter, OutcomeRow, Rows
 from wug.views import vega
 from wug.views.family_views import figures_of
-from wug.views.parts import SHADE_COUNT, ItemView, carrier
+from wug.views.parts import ItemView, carrier, share_shade
 
 SUFFIXES = (".json", ".csv", ".tsv")
 FIELDS = (
@@ -353,13 +353,18 @@ def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
     regions = (region for item in sentences.values() for row in item.values() for region in row)
     highest = max((region.value for region in regions if region.value is not None), default=0.0)
+
+    def shade(bits: float | None) -> str:
+        # Relative to the most surprising region, since a region's sum has no bound.
+        return "sx" if bits is None else share_shade(max(0.0, bits / highest) if highest > 0 else 0.0)
+
     items: dict[str, Any] = {
         item: {
             "held": [],
             "failed": [],
             "conditions": {
                 name: [
-                    {"content": region.content, "text": tenths(region.value), "shade": _shade(region.value, highest)}
+                    {"content": region.content, "text": tenths(region.value), "shade": shade(region.value)}
                     for region in regions
                 ]
                 for name, regions in sentences.get(item, {}).items()
@@ -371,12 +376,6 @@ def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         if outcome.value is not None and (index := _prediction_index(outcome.metric)) is not None:
             items[outcome.item]["held" if outcome.value else "failed"].append(index)
     return items
-
-
-def _shade(bits: float | None, highest: float) -> str:
-    """CSS class of a cell; relative to the most surprising region, since a region's sum has no bound."""
-    share = max(0.0, bits / highest) if bits is not None and highest > 0 else 0.0
-    return "sx" if bits is None else f"s{min(SHADE_COUNT - 1, int(share * SHADE_COUNT))}"
 
 
 def _split_at_difference(sentences: Sequence[str]) -> Iterator[list[str]]:

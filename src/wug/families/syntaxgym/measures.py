@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -261,9 +261,9 @@ def _judgement(
 
 
 def _detail(formula: Formula, judgement: PredictionResult) -> dict[str, Any]:
-    sides = judgement.comparisons
     compared = [
-        {**asdict(side), "left": finite_or_none(side.left), "right": finite_or_none(side.right)} for side in sides
+        {**sides, "left": finite_or_none(sides["left"]), "right": finite_or_none(sides["right"])}
+        for sides in judgement.comparisons
     ]
     detail: dict[str, Any] = {"margin": finite_or_none(judgement.margin), "comparisons": compared}
     if isinstance(formula.tree, Relation) and len(compared) == 1:

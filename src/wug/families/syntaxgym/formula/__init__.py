@@ -12,23 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from wug.errors import FormulaError, suggestion
 from wug.families.syntaxgym.formula import english as _english
 from wug.families.syntaxgym.formula import parse as _parser
 from wug.families.syntaxgym.formula import tree as _tree
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedValues:
-    """A comparison in a prediction, with the values of both sides."""
-
-    formula: str
-    left: float
-    operator: str
-    right: float
-    holds: bool
 
 
 class PredictionResult(NamedTuple):
@@ -37,7 +26,8 @@ class PredictionResult(NamedTuple):
     holds: bool
     margin: float
     """Distance of the values from the opposite result: at least 0 if it holds, at most 0 if it fails."""
-    comparisons: tuple[ComparedValues, ...]
+    comparisons: tuple[dict[str, Any], ...]
+    """Each comparison of numbers: its `formula`, `left`, `operator`, `right`, and whether it `holds`."""
     effects: tuple[tuple[str, float], ...] = ()
     """The effects of a conjunction, by the field of an outcome's details."""
 
@@ -98,11 +88,11 @@ class Formula:
     def judge(self, value: _tree.Surprisal) -> PredictionResult:
         """Whether it holds, its margin, and both sides of each comparison of numbers in it."""
         compared = []
-        for node in _tree.walk(self.tree):
-            if _tree.compares_numbers(node):
-                left, right = (_tree.value_of(side, value, self.source) for side in node.operands)
-                holds = _tree.COMPARISONS[node.operator](left, right)
-                compared.append(ComparedValues(_tree.canonical(node), left, node.operator, right, holds))
+        for node in filter(_tree.compares_numbers, _tree.walk(self.tree)):
+            left, right = (_tree.value_of(side, value, self.source) for side in node.operands)
+            sides = {"left": left, "operator": node.operator, "right": right}
+            holds = _tree.COMPARISONS[node.operator](left, right)
+            compared.append({"formula": _tree.canonical(node), **sides, "holds": holds})
         effects = self.effects() if isinstance(self.tree, _tree.Logic) else ()
         margins = [(effect.detail, _tree.margin_of(effect.relation, value, self.source)) for effect in effects]
         margin = _tree.margin_of(self.tree, value, self.source)
