@@ -191,7 +191,7 @@ def test_a_plan_of_one_network_has_its_steps_alone(tmp_path: Path) -> None:
         "lstm-cogs-train.tsv-1",
         "cogs-gen.tsv-lstm-cogs-train.tsv-1",
     ]
-    assert [cell.network.name for cell in plan.cells] == ["lstm"]
+    assert [cell.network.name for row in plan.rows for cell in row] == ["lstm"]
     with pytest.raises(InputError, match=r"no network 'lsmt'\. There are: transformer; lstm"):
         Planner(read("kim2020"), tmp_path, small=True).plan([1], [], ["lsmt"])
 
@@ -269,7 +269,7 @@ def test_what_is_wrong_in_a_recipe_is_said(wrong: str, right: str, said: str) ->
 @pytest.mark.parametrize("name", names())
 def test_the_recipes_that_come_along_can_be_planned_in_miniature(name: str, tmp_path: Path) -> None:
     plan = Planner(read(name), tmp_path, small=True).plan([1])
-    assert {cell.test.row for cell in plan.cells} == set(read(name).rows)
+    assert {cell.test.row for row in plan.rows for cell in row} == set(read(name).rows)
     taken: set[str] = set()
     for step in plan.steps:
         assert set(step.needs) <= taken, f"{step.name} before what it needs"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from wug.record_tables import as_number
 from wug.reproduce.plan import RecipeCell, ReproductionPlan
 from wug.reproduce.recipe import RecipeTest
-from wug.reproduce.table import COLUMNS, EPOCH, TableRow, cells, cells_by_row, mean, values_by_field, values_by_group
+from wug.reproduce.table import COLUMNS, EPOCH, TableRow, cells, mean, values_by_field, values_by_group
 from wug.results.reader import RunReader
 from wug.views.charts import LinePoint, Point
 from wug.views.grouped import curve, dots
@@ -43,8 +43,8 @@ def comparison_figures(rows: Sequence[TableRow]) -> list[Figure]:
 
 def training_curves(plan: ReproductionPlan) -> Iterator[Figure]:
     """For each test and each of its curves, a chart with one line per network."""
-    tests: dict[str, list[list[RecipeCell]]] = {}
-    for group in cells_by_row(plan):
+    tests: dict[str, list[tuple[RecipeCell, ...]]] = {}
+    for group in plan.rows:
         tests.setdefault(group[0].test.row, []).append(group)
     for index, (row, networks) in enumerate(tests.items()):
         test = networks[0][0].test
@@ -64,7 +64,7 @@ def training_curves(plan: ReproductionPlan) -> Iterator[Figure]:
 
 
 def _curve_points(
-    plan: ReproductionPlan, test: RecipeTest, networks: Sequence[list[RecipeCell]], field: str
+    plan: ReproductionPlan, test: RecipeTest, networks: Sequence[tuple[RecipeCell, ...]], field: str
 ) -> Iterator[LinePoint]:
     for group in networks:
         for metric in (test.metric, *test.secondary):

@@ -47,12 +47,12 @@ class RecipeCell:
 
 @dataclass(frozen=True, slots=True)
 class ReproductionPlan:
-    """All steps in a possible order, and the cells of the table."""
+    """All steps in a possible order, and the cells of each row and network: one, or one per seed."""
 
     recipe: Recipe
     folder: Path
     steps: tuple[PlanStep, ...]
-    cells: tuple[RecipeCell, ...]
+    rows: tuple[tuple[RecipeCell, ...], ...]
 
     @property
     def store(self) -> Path:
@@ -95,14 +95,15 @@ class Planner:
                 for test in tests:
                     if network.train and network.name in network_names and network.name in test.published:
                         self._test(test, network, seed)
-        cells = [
-            cell
+        rows = (
+            tuple(self._cells(test, recipe.networks[name], seeds))
             for test in tests
-            for network in (recipe.networks[name] for name in test.published if name in network_names)
-            for cell in self._cells(test, network, seeds)
-        ]
+            for name in test.published
+            if name in network_names
+        )
+        cells = tuple(filter(None, rows))
         steps = sorted(self._steps.values(), key=lambda step: step.kind != "data")
-        return ReproductionPlan(recipe, self._folder, tuple(steps), tuple(cells))
+        return ReproductionPlan(recipe, self._folder, tuple(steps), cells)
 
     def _cells(self, test: RecipeTest, network: RecipeNetwork, seeds: Sequence[int]) -> list[RecipeCell]:
         """The cells of a row and a network; one per seed if it is trained."""

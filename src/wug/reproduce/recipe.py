@@ -104,10 +104,11 @@ class Recipe:
     tests: tuple[RecipeTest, ...]
     note: str = ""
     reference: str = ""
-    rows: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", tuple(dict.fromkeys(test.row for test in self.tests)))
+    @property
+    def rows(self) -> list[str]:
+        """The names of the rows."""
+        return list(dict.fromkeys(test.row for test in self.tests))
 
 
 def names() -> list[str]:

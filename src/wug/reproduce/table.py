@@ -151,7 +151,7 @@ class TableRow:
 def table_rows(plan: ReproductionPlan) -> list[TableRow]:
     """The rows, as far as they are known."""
     rows = []
-    for cells in cells_by_row(plan):
+    for cells in plan.rows:
         test, network = cells[0].test, cells[0].network
         values = values_by_group(plan, cells, test.metric)
         row_values = [by_group[test.group] for by_group in values if test.group in by_group]
@@ -160,14 +160,6 @@ def table_rows(plan: ReproductionPlan) -> list[TableRow]:
         for part, row_values in breakdown.items():
             rows.append(replace(_row(f"  {part}", network, None, row_values, ""), within=test.row))
     return rows
-
-
-def cells_by_row(plan: ReproductionPlan) -> list[list[RecipeCell]]:
-    """The cells of each row and network, one per seed."""
-    groups: dict[tuple[str, str], list[RecipeCell]] = {}
-    for cell in plan.cells:
-        groups.setdefault((cell.test.row, cell.network.name), []).append(cell)
-    return list(groups.values())
 
 
 def _row(

@@ -239,8 +239,9 @@ def _cell(problem: Problem, items: Sequence[Mapping[str, Any]], numbers: Mapping
     match = _PLACE.fullmatch(problem.place or (first[1] if first else ""))
     found = match.groupdict() if match else {}
     item = row = None
-    name = found.get("item") or ""
-    if (number := name if name in numbers else name.partition(",")[0]) in numbers:  # perhaps one of several
+    name = found.get("item") or ""  # or the names of several items
+    number = name if name in numbers else next((each for each in numbers if name.startswith(f"{each}, ")), "")
+    if name and number:
         item = numbers[number]
         names = [condition["condition_name"].strip() for condition in items[item]["conditions"]]
         row = names.index(found["condition"]) if found["condition"] in names else None
@@ -290,7 +291,10 @@ def scores(result: Result, rows: Rows) -> dict[str, Any]:
         sources: dict[int | None, str] = dict(enumerate(str(each["source"]) for each in result.meta["formulas"]))
     except (KeyError, TypeError):
         raise StoreError(f"the result of {result.suite} has no formulas: its row is damaged") from None
-    figure, needed = next(figures_of(result, rows), None), f"it needs at least {ENOUGH}"
+    needed, chart = f"it needs at least {ENOUGH}", None
+    if figure := next(figures_of(result, rows), None):
+        words = {"title": figure.title, "note": figure.note, "columns": figure.columns, "rows": figure.rows}
+        chart = {**words, "spec": vega.page_spec(figure.chart)}
     return {
         "few": "" if result.n >= ENOUGH else f"With {plural(result.n, 'item')} there is no interval: {needed}.",
         "metrics": [
@@ -305,15 +309,7 @@ def scores(result: Result, rows: Rows) -> dict[str, Any]:
             }
             for row in headlines(result)
         ],
-        "chart": None
-        if figure is None
-        else {
-            "title": figure.title,
-            "note": figure.note,
-            "columns": figure.columns,
-            "rows": figure.rows,
-            "spec": vega.page_spec(figure.chart),
-        },
+        "chart": chart,
         "items": _items([row.outcome for row in rows.each(Filter())]),
     }
 
@@ -356,7 +352,7 @@ def _items(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
     def shade(bits: float | None) -> str:
         # Relative to the most surprising region, since a region's sum has no bound.
-        return "sx" if bits is None else share_shade(max(0.0, bits / highest) if highest > 0 else 0.0)
+        return "sx" if bits is None else share_shade(max(0.0, bits / highest) if highest > 0 else 0.0) or "s0"
 
     items: dict[str, Any] = {
         item: {
