@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wug.errors import InputError
-from wug.families.syntaxgym.files import FIELDS, choices, is_table, plain_name
+from wug.families.syntaxgym.files import FIELDS, choices, is_table
 from wug.families.syntaxgym.files import OPTIONS as OPTIONS
 from wug.families.syntaxgym.read import inspect, read_suite
 from wug.families.syntaxgym.suite import SUMMARY, SyntaxGymSuite, metric_label
@@ -18,6 +18,7 @@ from wug.families.syntaxgym.write import to_sample as to_sample
 from wug.families.syntaxgym.write import tsv as tsv
 from wug.files import write_text
 from wug.problems import Problem, ProblemList, capped
+from wug.record_tables import suffix_of
 from wug.traits import FamilyTraits
 
 TRAITS = FamilyTraits(
@@ -31,7 +32,7 @@ def recognises(path: Path, head: str) -> bool:
         return False
     if is_table(path):
         return is_suite_table(head)
-    return plain_name(path).endswith(".json") and any(f'"{key}"' in head for key in FIELDS)
+    return suffix_of(path) == ".json" and any(f'"{key}"' in head for key in FIELDS)
 
 
 def read(path: Path, options: Mapping[str, str]) -> list[SyntaxGymSuite]:

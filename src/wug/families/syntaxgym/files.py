@@ -12,10 +12,11 @@ from wug.errors import InputError, UnknownName, caret
 from wug.families.suite import EXCLUDE
 from wug.families.syntaxgym.measures import REGION_METRICS
 from wug.families.syntaxgym.parts import Empty, Eos, Join
-from wug.families.syntaxgym.tables import ALL_COLUMNS, ONLY_WIDE, ColumnSelection, load_table
+from wug.families.syntaxgym.tables import ONLY_WIDE, load_table
 from wug.files import read_text, repeated
 from wug.options import Option, read
 from wug.problems import ProblemList
+from wug.record_tables import suffix_of
 
 OPTIONS = (
     Option(
@@ -53,19 +54,20 @@ class SuiteOptions(NamedTuple):
     empty: Empty = "exclude"
     region_metrics: tuple[str, ...] | None = None
     """None for those of the suite."""
-    columns: ColumnSelection = ALL_COLUMNS
+    regions: tuple[str, ...] = ()
+    """The columns of a wide table that are regions; empty for all except the item, the condition and `ignore`."""
+    ignore: tuple[str, ...] = ()
 
 
 def choices(options: Mapping[str, str]) -> SuiteOptions:
     """Parse the options, or raise an error that names the wrong one."""
     values = read(OPTIONS, options, "syntaxgym")
     chosen = region_metrics(values["metric"]) if values["metric"] else None
-    columns = ColumnSelection(values["regions"], values["ignore"])
-    if twice := repeated(columns.regions):
+    if twice := repeated(values["regions"]):
         raise InputError(f"regions={options['regions']} names {twice[0]!r} twice")
-    if columns.regions and columns.ignore:
+    if values["regions"] and values["ignore"]:
         raise InputError("give either regions or ignore: all columns except the regions are ignored")
-    return SuiteOptions(values["join"], values["eos"], values["empty"], chosen, columns)
+    return SuiteOptions(values["join"], values["eos"], values["empty"], chosen, values["regions"], values["ignore"])
 
 
 def region_metrics(names: Sequence[str]) -> tuple[str, ...]:
@@ -81,23 +83,16 @@ FIELDS = ("meta", "region_meta", "predictions", "items")
 """The fields of a suite's JSON object; any of them identifies one."""
 
 
-def plain_name(path: Path) -> str:
-    """The file's name without `.gz`, in lower case."""
-    return path.name.lower().removesuffix(".gz")
-
-
 def is_table(path: Path) -> bool:
     """Whether the file is a table, by its name."""
-    return plain_name(path).endswith((".csv", ".tsv"))
+    return suffix_of(path) in (".csv", ".tsv")
 
 
-def load(
-    path: Path, problems: ProblemList, columns: ColumnSelection = ALL_COLUMNS
-) -> tuple[dict[str, Any], str | None]:
+def load(path: Path, problems: ProblemList, options: SuiteOptions) -> tuple[dict[str, Any], str | None]:
     """The suite in a file in its JSON form, and how a table was read; errors go to `problems`."""
     if is_table(path):
-        return load_table(path, problems, columns)
-    if columns != ALL_COLUMNS:
+        return load_table(path, problems, options.regions, options.ignore)
+    if options.regions or options.ignore:
         raise InputError(ONLY_WIDE, file=path)
     return _load_json(path, problems), None
 

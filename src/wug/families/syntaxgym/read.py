@@ -37,7 +37,7 @@ def inspect(
 
     InputError if it is not a suite at all. A file with results (`evaluated`) may lack predictions.
     """
-    document, understood = load(path, problems, choices.columns)
+    document, understood = load(path, problems, choices)
     return inspect_document(document, choices, problems, understood=understood, evaluated=evaluated)
 
 

@@ -13,17 +13,17 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from wug.errors import InputError, suggestion
 from wug.files import normalise_line_ends, read_text, repeated, shortened
 from wug.formatting import first_items, plural
 from wug.problems import ProblemList
-from wug.record_tables import header_of, split_rows
+from wug.record_tables import header_of, split_rows, stem
 
 COLUMNS = ("item_number", "condition_name", "region_number", "content")
 """Required columns of a long table; it may have `region_name` and others."""
@@ -33,17 +33,6 @@ CONDITION = ("condition", "condition_name", "cond")
 MAX_LISTED_REGIONS = 12
 
 TableRow: TypeAlias = tuple[int, list[str]]
-
-
-class ColumnSelection(NamedTuple):
-    """The columns of a wide table that the user chose as regions."""
-
-    regions: tuple[str, ...] = ()
-    """Empty for all except the item, the condition and `ignore`."""
-    ignore: tuple[str, ...] = ()
-
-
-ALL_COLUMNS = ColumnSelection()
 ONLY_WIDE = "the options regions and ignore are for wide tables, with one column per region"
 
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?\s*%?|(?i:nan|n/?a)|-?inf")
@@ -63,12 +52,14 @@ def is_suite_table(text: str) -> bool:
     return _columns(next(iter(lines.split("\n")[head.lines :]), "")) is not None
 
 
-def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_COLUMNS) -> tuple[dict[str, Any], str]:
+def load_table(
+    path: Path, problems: ProblemList, regions: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> tuple[dict[str, Any], str]:
     """The suite in a table in its JSON form, and how it was read, in one line.
 
-    It is called as its file unless a line above the table names it.
+    It is called as its file unless a line above the table names it. `regions` or `ignore` choose columns of a wide one.
     """
-    name = re.sub(r"\.(csv|tsv)(\.gz)?\Z", "", path.name, flags=re.IGNORECASE)
+    name = stem(path)
     text = normalise_line_ends(read_text(path))
     if not text.strip():
         raise InputError("the file is empty", file=path)
@@ -84,16 +75,23 @@ def load_table(path: Path, problems: ProblemList, chosen: ColumnSelection = ALL_
     unique = columns if is_long else filter(None, map(_role, columns))
     if twice := repeated(unique):
         raise InputError(f"column {twice[0]!r} is repeated", file=path, place=place)
-    if is_long and chosen != ALL_COLUMNS:
+    if is_long and (regions or ignore):
         raise InputError(ONLY_WIDE, file=path)
     left_out: list[str] = []
     if is_long:
         content = _long(columns, rows, problems)
     else:
         possible = _possible_regions(columns, rows)
-        regions = _regions(columns, rows, possible, chosen, place, problems)
-        content = _wide(columns, rows, regions, problems)
-        left_out = [name for name, indices in possible.items() for index in indices if index not in regions]
+        for column in (*regions, *ignore):
+            if column not in possible:
+                meant = suggestion(column, possible)
+                problems.error(place, f"no column {column!r} that could be a region.{meant}")
+        chosen = [index for column in regions for index in possible.get(column, ())]
+        if not regions:
+            chosen = sorted(index for name, indices in possible.items() if name not in ignore for index in indices)
+            _doubt_columns(columns, rows, chosen, possible, place, problems)
+        content = _wide(columns, rows, chosen, problems)
+        left_out = [column for column, indices in possible.items() for index in indices if index not in chosen]
     predictions = [{"type": "formula", "formula": text} for text in head.predictions]
     document = {"meta": {"name": name, **head.meta}, **content, "predictions": predictions}
     return document, _understood(document, left_out, is_long)
@@ -187,21 +185,15 @@ def _possible_regions(columns: Sequence[str], rows: Sequence[TableRow]) -> dict[
     return possible
 
 
-def _regions(
+def _doubt_columns(
     columns: Sequence[str],
     rows: Sequence[TableRow],
-    possible: Mapping[str, list[int]],
-    chosen: ColumnSelection,
+    regions: Sequence[int],
+    possible: Collection[str],
     place: str,
     problems: ProblemList,
-) -> list[int]:
-    """The columns that are regions; an error for doubtful ones, unless the user chose."""
-    for name in (*chosen.regions, *chosen.ignore):
-        if name not in possible:
-            problems.error(place, f"no column {name!r} that could be a region.{suggestion(name, possible)}")
-    if chosen.regions:
-        return [index for name in chosen.regions for index in possible.get(name, ())]
-    regions = sorted(index for name, indices in possible.items() if name not in chosen.ignore for index in indices)
+) -> None:
+    """Add errors for columns that may not be regions."""
     numbers = []
     for index in regions:
         cells = [cell for _, fields in rows if (cell := fields[index].strip())]
@@ -217,7 +209,6 @@ def _regions(
             f"{'Is it a region' if one else 'Are they regions'}? Leave {'it' if one else 'them'} out with -S "
             f"ignore={','.join(numbers)}, or name all regions with -S regions={','.join(possible)}",
         )
-    return regions
 
 
 def _wide(
