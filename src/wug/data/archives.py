@@ -66,7 +66,8 @@ def _contents(archive: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
                 raise DataError(f"{archive}: not unpacked: {name!r} would be written outside of its folder")
             if source is None:
                 raise DataError(f"{archive}: not unpacked: {name!r} is not a regular file")
-            content = source.read(room + 1)
+            with source:
+                content = source.read(room + 1)
             room -= len(content)
             if room < 0:
                 raise DataError(
