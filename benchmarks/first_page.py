@@ -22,7 +22,7 @@ from wug.outcomes import Estimate, Metric, Result, Signature
 from wug.results.store import Store
 from wug.results.sweeps import PlannedModel, plan_text
 from wug.stats import wilson
-from wug.web.server import warm_up
+from wug.web.app import warm_up
 from wug.web.site import Site
 
 FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {

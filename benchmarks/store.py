@@ -136,8 +136,7 @@ def checkpoints(folder: Path, count: int) -> None:
     """Pages and commands on a store with many checkpoints of BLiMP's size."""
     from starlette.testclient import TestClient
 
-    from wug.web.app import create_app
-    from wug.web.server import warm_up
+    from wug.web.app import create_app, warm_up
     from wug.web.site import Site
 
     store = folder / f"checkpoints-{count}"

@@ -22,7 +22,7 @@ from wug.results.store import Store
 from wug.results.sweeps import sweeps
 from wug.tables import render_table
 from wug.views.result_tables import estimate_table
-from wug.web.jobs.tasks import run_suites
+from wug.web.worker import run_suites
 
 MODELS = ["ngram:run/checkpoint-10.arpa", "ngram:run/broken.arpa", "ngram:run/checkpoint-20.arpa"]
 

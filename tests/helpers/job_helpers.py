@@ -9,7 +9,7 @@ import select
 from pathlib import Path
 
 from timeouts import PATIENCE
-from wug.web.jobs.queue import Job, JobQueue
+from wug.web.jobs import Job, JobQueue
 
 
 @functools.cache

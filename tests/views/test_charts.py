@@ -16,8 +16,7 @@ from wug.errors import InputError, MissingExtra
 from wug.families.syntaxgym.view import region_chart
 from wug.families.syntaxgym.view.region_chart import RegionMean
 from wug.results.learning_curves import Curve, CurvePoint, Curves
-from wug.views import chart_files, charts, vega
-from wug.views.chance import chance_note
+from wug.views import chart_files, charts, grouped, vega
 from wug.views.charts import Point
 from wug.views.parts import Figure
 from wug.views.sweeps import curve_figures
@@ -253,7 +252,7 @@ def test_different_chance_levels_are_short_lines_in_their_rows() -> None:
         {"row": "Agreement\nnumber", "chance": 0.5},
         {"row": "Licensing\nnpi", "chance": 0.25},
     ]
-    assert chance_note([0.5, None]).strip().startswith("Short grey lines")
+    assert grouped.chance_note([Point("a", 1.0, chance=0.5), Point("b", 1.0)]).startswith(" Short grey lines")
 
 
 def test_a_histogram_of_few_items_has_each_whole_number_once_on_its_axis() -> None:

@@ -9,8 +9,7 @@ from fake_models import FakeGenerator, FakeScorer, letter_scores
 from wug.evaluation.evaluate import evaluate
 from wug.evaluation.suites import builtin_suites, open_suites
 from wug.results.queries import rows_of
-from wug.views.family_views import items_of
-from wug.views.intro import intro_of
+from wug.views.family_views import intro_of, items_of
 
 OWN_QUESTIONS = {
     "wug_agreement_pp": "Is region 4 (verb) less surprising in sing_match than in sing_mismatch?",

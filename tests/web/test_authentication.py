@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 import sample_results
 from browsing import HURRY, OWN, Served, follow
 from wug.errors import InputError
-from wug.web import security, server
+from wug.web import app, security
 from wug.web.app import create_app
 from wug.web.site import Site
 
@@ -158,10 +158,10 @@ def test_a_secret_that_is_easily_guessed_or_fits_no_address_is_refused(secret: s
 
 
 def test_the_user_chooses_the_secret(tmp_path: Path) -> None:
-    options = server.ServerOptions(
+    options = app.ServerOptions(
         tmp_path / "store", tmp_path / "a.db", (), (), "127.0.0.1", 0, False, access_token=SECRET
     )
-    assert server.create_site(options).access_token == SECRET
+    assert app.create_site(options).access_token == SECRET
     assert SECRET not in repr(options)
 
 
@@ -172,7 +172,7 @@ def test_the_browser_gets_the_address_from_a_private_file(monkeypatch: pytest.Mo
     address = f"http://127.0.0.1:1/?token={SECRET}"
     before = os.umask(0)
     try:
-        with server._browser(address, told.append):
+        with app._browser(address, told.append):
             (path,) = tmp_path.iterdir()
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
             assert f'content="0; url={address}"' in path.read_text()
@@ -187,7 +187,7 @@ def test_without_room_for_that_file_the_browser_is_not_opened_and_the_server_goe
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     said: list[str] = []
-    with server._browser("http://127.0.0.1:1/", said.append):
+    with app._browser("http://127.0.0.1:1/", said.append):
         assert said == ["The browser is not opened (No such file or directory): open the address yourself"]
 
 
@@ -200,7 +200,7 @@ def test_the_browser_comes_in_by_the_private_file_and_the_address_is_clean(
     referers: list[str] = []
     page.on("request", lambda request: referers.append(request.headers.get("referer", "")))
     file = tmp_path / "open.html"
-    file.write_text(server._REDIRECT.format(served.entrance))
+    file.write_text(app._REDIRECT.format(served.entrance))
     page.goto(file.as_uri())
     page.wait_for_selector("td.value")
     assert page.url == f"{served.address}/"
@@ -237,7 +237,7 @@ def test_a_browser_without_the_secret_sees_what_to_do(new_context: Any, served: 
 
 
 def test_two_sites_of_one_host_are_kept_apart(new_context: Any, served: Served, new_site: Any) -> None:
-    with server.listen("127.0.0.1", 0) as free:
+    with app.listen("127.0.0.1", 0) as free:
         other = Served(new_site(), free.getsockname()[1])
     other.start()
     try:

@@ -37,7 +37,7 @@ BOXES = "boxes => boxes.map(box => ({text: box.firstChild.textContent, \
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
+    monkeypatch.setattr("wug.web.jobs.JobQueue", shared)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from command_line import start_wug, wug
 from timeouts import PATIENCE
 from wug.errors import WugError
-from wug.web.server import ServerOptions, create_site, listen
+from wug.web.app import ServerOptions, create_site, listen
 
 
 def options(tmp_path: Path, host: str = "127.0.0.1", **given: object) -> ServerOptions:

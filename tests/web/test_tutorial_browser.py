@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "tutorial-browser.md"
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
+    monkeypatch.setattr("wug.web.jobs.JobQueue", shared)
 
 
 @pytest.fixture

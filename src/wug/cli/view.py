@@ -57,7 +57,7 @@ def command(
     start; the environment variable WUG_VIEW_TOKEN sets it.
     """
     with needs_extra("wug view", "web"):
-        from wug.web.server import ServerOptions, serve
+        from wug.web.app import ServerOptions, serve
     if host not in LOCAL_HOSTS:
         common.notify(
             f"warning: others can reach {host}. Anyone with the printed address can see every run and write to the "

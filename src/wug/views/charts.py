@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from wug.formatting import one_line, value_text
-from wug.views import chance, vega
+from wug.views import vega
 
 if TYPE_CHECKING:
     import altair
@@ -110,9 +110,16 @@ def intervals(
     rows = _rows(points)
     values = vega.value_axis(share)
     names = [("name:N", "of"), *([("series:N", series_are)] if has_series else [])]
-    base = alt.Chart(alt.Data(values=[_datum(point) for point in points])).encode(
-        y=vega.row_axis(rows), tooltip=vega.value_tooltip(*names, title=title, share=share)
-    )
+    data = [
+        {
+            "row": row_key(point.group, point.row),
+            "name": point.row,
+            **_numbers(point),
+            **({"about": point.about} if point.about else {}),
+        }
+        for point in points
+    ]
+    base = _data_chart(data).encode(y=vega.row_axis(rows), tooltip=vega.value_tooltip(*names, title=title, share=share))
     choice = vega.series_selection("series", title)
     if has_series:
         base = base.encode(
@@ -127,10 +134,10 @@ def intervals(
         dot = dot.encode(shape=alt.Shape("series:N", **vega.shape_scale(series)))
     step = 10 + 13 * len(series) if has_series else vega.row_height_px(rows)
     chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
-    chance.add_behind(chart, chance.by_row({row_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
+    add_behind(chart, _chance_marks({row_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
     if zero:
-        rule = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(style="chance", tooltip=None)
-        chance.add_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
+        rule = _data_chart([{"zero": 0}]).mark_rule(style="chance", tooltip=None)
+        add_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
     if not has_series:
         return chart
     return chart.add_params(choice.param).properties(usermeta=choice.legend(series, series_are))
@@ -153,13 +160,14 @@ def curves(
     alt = vega.altair()
     series = list(dict.fromkeys(point.series for point in points))
     has_series = len(series) > 1
-    scale = vega.series_scale(series)
-    scale = vega.opaque_legend(scale) if has_series else {**scale, "legend": None}
+    scale = vega.opaque_legend(series) if has_series else {**vega.series_scale(series), "legend": None}
     names = [*([("series:N", "of")] if has_series else []), ("x:Q", x, "~g")]
     xs = sorted({point.x for point in points})
-    shift = has_series and len(points) <= MAX_INTERVAL_POINTS
-    rows = [_curve_datum(point, _shifted_x(point, xs, series) if shift else point.x) for point in points]
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    # Several lines are shifted, so that their points do not hide each other.
+    is_shifted = has_series and len(points) <= MAX_INTERVAL_POINTS
+    gap = min((b - a for a, b in itertools.pairwise(xs)), default=1.0) * min(0.1, 0.5 / max(1, len(series)))
+    shifts = {name: (i - (len(series) - 1) / 2) * gap if is_shifted else 0.0 for i, name in enumerate(series)}
+    base = _data_chart([_curve_datum(point, point.x + shifts[point.series]) for point in points]).encode(
         x=vega.count_axis(xs, x),
         color=alt.Color("series:N", **scale),
         tooltip=vega.value_tooltip(*names, title=title, share=share),
@@ -169,12 +177,16 @@ def curves(
         base = base.transform_filter(choice.test)
     y = alt.Y("value:Q", title=title, **vega.value_axis(share))
     ends = {"y": alt.Y("low:Q", title=title), "y2": alt.Y2("high:Q", title=title)}
-    rule = {"style": "interval", "strokeWidth": 1.5, "opacity": 0.55}
-    spread = base.mark_rule(**rule) if shift else _band(base, has_series, choice)
+    if is_shifted:
+        spread = base.mark_rule(style="interval", strokeWidth=1.5, opacity=0.55)
+    else:
+        spread = base.mark_area(clip=True, tooltip=None, opacity=0.16)
+        if has_series:  # the band of the selected line
+            spread = spread.transform_filter(f"length({choice.param.name}) == 1")
     line, dot = _line_and_dots(base.encode(y=y), series, len(points), choice)
     layers = [spread.encode(**ends), line, dot, *([_peak_label(peak, x, share)] if peak else [])]
     chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=300)
-    chance.add_behind(chart, [] if chance_level is None else chance.line(chance_level, "y"))
+    add_behind(chart, [] if chance_level is None else chance_line(chance_level, "y"))
     if not has_series:
         return chart
     legend = choice.legend(series, "series", {p.series: p.value for p in sorted(points, key=lambda p: p.x)})
@@ -212,7 +224,7 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
     edges = edges if len(edges) > 1 else [-1.0, 1.0]
     counts = vega.whole_ticks(0, max((bar.count for bar in bins), default=0))
     data = [{**asdict(bar), "low": round_value(bar.low), "high": round_value(bar.high)} for bar in bins]
-    base = alt.Chart(alt.Data(values=data)).encode(
+    base = _data_chart(data).encode(
         x=alt.X(
             "low:Q",
             title=title,
@@ -240,7 +252,7 @@ def scatter(dots: Sequence[ScatterPoint], *, x: str, y: str, colours: Mapping[st
     data = [{"name": dot.name, "x": round_value(dot.x), "y": round_value(dot.y), "series": dot.series} for dot in dots]
     scale = alt.Scale(zero=False, nice=True)
     points = (
-        alt.Chart(alt.Data(values=data))
+        _data_chart(data)
         .mark_point(style="dot", opacity=0.6, size=40 if len(dots) <= 200 else 16)
         .encode(
             x=alt.X("x:Q", title=x, scale=scale),
@@ -269,7 +281,7 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
         for part in parts
     ]
     bars = (
-        alt.Chart(alt.Data(values=data))
+        _data_chart(data)
         .mark_bar(height=16)
         .encode(
             y=vega.row_axis(rows),
@@ -284,17 +296,45 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
     return alt.layer(bars).properties(width=vega.WIDTH_PX, height=vega.row_height_px(rows) * len(rows))
 
 
-def _datum(point: Point) -> dict[str, Any]:
-    return {
-        "row": row_key(point.group, point.row),
-        "name": point.row,
-        "series": point.series,
-        "value": round_value(point.value),
-        "low": round_value(point.low),
-        "high": round_value(point.high),
-        "n": point.n,
-        **({"about": point.about} if point.about else {}),
-    }
+def chance_line(level: float, channel: str, label: str = "") -> list[Any]:
+    """A line at the chance level, or another with a label, which is outside of the plot."""
+    alt = vega.altair()
+    base = _data_chart([{"chance": level, "text": label or f"chance {100 * level:.3g}%"}])
+    rule = base.mark_rule(style="chance", tooltip=None)
+    if channel == "x":
+        text = base.mark_text(style="chance-label", baseline="bottom", tooltip=None)
+        return [rule.encode(x="chance:Q"), text.encode(x="chance:Q", y=alt.value(-4), text="text:N")]
+    text = base.mark_text(style="chance-label", align="left", baseline="bottom", dx=4, dy=-2, tooltip=None)
+    return [rule.encode(y="chance:Q"), text.encode(y="chance:Q", x=alt.value(0), text="text:N")]
+
+
+def add_behind(chart: altair.LayerChart, layers: Sequence[Any]) -> None:
+    """Put layers with their own data behind the others, whose data stay those of the whole chart."""
+    chart.layer = [*layers, *chart.layer]
+
+
+def _chance_marks(levels: Mapping[str, float | None], rows: list[str]) -> list[Any]:
+    """The chance levels of rows, by key: a line through all of them, or a short line in each."""
+    alt = vega.altair()
+    known_levels = {key: level for key, level in levels.items() if level is not None}
+    if len(known_levels) == len(levels) and len(set(known_levels.values())) == 1:
+        return chance_line(next(iter(known_levels.values())), "x")
+    if not known_levels:
+        return []
+    tooltip = [alt.Tooltip("chance:Q", title="chance", format=".1%")]
+    data = [{"row": key, "chance": level} for key, level in known_levels.items()]
+    ticks = _data_chart(data).mark_tick(style="chance", orient="vertical", thickness=2)
+    return [ticks.encode(y=vega.row_axis(rows), x=alt.X("chance:Q"), tooltip=tooltip)]
+
+
+def _data_chart(data: list[dict[str, Any]]) -> Any:
+    alt = vega.altair()
+    return alt.Chart(alt.Data(values=data))
+
+
+def _numbers(point: Point | LinePoint) -> dict[str, Any]:
+    numbers = {name: round_value(getattr(point, name)) for name in ("value", "low", "high")}
+    return {"series": point.series, **numbers, "n": point.n}
 
 
 def round_value(value: float | None) -> float | None:
@@ -306,25 +346,9 @@ def _curve_datum(point: LinePoint, at: float) -> dict[str, Any]:
     return {
         "x": round_value(point.x),
         "at": round(at, 6),
-        "series": point.series,
-        "value": round_value(point.value),
-        "low": round_value(point.low),
-        "high": round_value(point.high),
-        "n": point.n,
+        **_numbers(point),
         **({"run": point.run} if point.run else {}),
     }
-
-
-def _shifted_x(point: LinePoint, xs: Sequence[float], series: Sequence[str]) -> float:
-    """The x of a point, shifted so that points of other lines do not hide it."""
-    gap = min((b - a for a, b in itertools.pairwise(xs)), default=1.0)
-    return point.x + (series.index(point.series) - (len(series) - 1) / 2) * gap * min(0.1, 0.5 / len(series))
-
-
-def _band(base: Any, has_series: bool, choice: vega.SeriesSelection) -> Any:
-    """The intervals of a line as a band; of several lines, those of the selected one."""
-    band = base.mark_area(clip=True, tooltip=None, opacity=0.16)
-    return band.transform_filter(f"length({choice.param.name}) == 1") if has_series else band
 
 
 def _peak_label(peak: LinePoint, x: str, share: bool) -> Any:
@@ -332,7 +356,7 @@ def _peak_label(peak: LinePoint, x: str, share: bool) -> Any:
     alt = vega.altair()
     text = value_text(peak.value, share=share)
     datum = {**_curve_datum(peak, peak.x), "text": f"peak {text}, {x} {peak.x:g}"}
-    base = alt.Chart(alt.Data(values=[datum])).encode(x="at:Q", color=alt.Color("series:N"))
+    base = _data_chart([datum]).encode(x="at:Q", color=alt.Color("series:N"))
     rule = base.mark_rule(strokeDash=[3, 3], tooltip=None).encode(y=alt.Y("value:Q"))
     # Where the peak is at the right edge there is room for its name on its left only.
     label_on_left = "scale('x', datum.at) > width / 2"

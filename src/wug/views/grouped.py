@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wug import registry
 from wug.formatting import (
     FormattedEstimate,
     format_estimate,
@@ -18,16 +19,12 @@ from wug.formatting import (
     spaced_name,
     value_text,
 )
-from wug.identity import Group
-from wug.outcomes import DATASET_KEY, IntervalMethod, Result
+from wug.identity import OVERALL, Group
+from wug.outcomes import DATASET_KEY, Estimate, IntervalMethod, Result
 from wug.record_tables import as_number
 from wug.rows import OutcomeRow, Rows
 from wug.views import charts
-from wug.views.chance import chance_note, result_chance
 from wug.views.parts import EstimatesPart, FactsPart, Figure, ItemSample, ItemsView, ItemView, TextPart, ViewPart
-
-if TYPE_CHECKING:
-    import altair
 
 MIN_POINT_ITEMS = 10
 """Points of a curve with fewer items are not drawn."""
@@ -43,6 +40,25 @@ def overall_parts(result: Result) -> Iterator[ViewPart]:
         yield TextPart(note)
     if further_estimates := other_estimates(result):
         yield EstimatesPart(further_estimates, folded=plural(len(further_estimates), "more measure"))
+
+
+def chance_level(kind: str, metric: str, estimates: Iterable[Estimate], group: str = OVERALL) -> float | None:
+    """The chance level of a metric in a group, as its family declares it; None if it has none."""
+    level = registry.family_traits(kind).chance_levels.get(metric)
+    if not isinstance(level, str):
+        return None if level is None else float(level)
+    levels = {estimate.group: estimate.value for estimate in estimates if estimate.metric == level}
+    return levels.get(group, levels.get(OVERALL))
+
+
+def result_chance(result: Result, metric: str, group: str = OVERALL) -> float | None:
+    """The chance level of a metric of a result; None if it has none."""
+    return chance_level(result.kind, metric, result.estimates, group)
+
+
+def chance_note(points: Iterable[charts.Point]) -> str:
+    """A sentence about chance levels if they differ between rows, so that no line is labelled."""
+    return " Short grey lines are chance levels." if len({point.chance for point in points}) > 1 else ""
 
 
 def overall_of(result: Result, *metrics: str) -> list[FormattedEstimate]:
@@ -214,30 +230,32 @@ def estimate_figure(
     id: str,
     title: str,
     note: str,
-    draw: Callable[[], altair.LayerChart],
-    rows: Sequence[tuple[Mapping[str, str], FormattedEstimate]],
+    rows: Sequence[tuple[charts.Point, Mapping[str, str], FormattedEstimate]],
+    *,
+    axis: str = "accuracy",
+    share: bool = True,
     value: str = "value",
 ) -> Figure:
-    """A chart of estimates; its table has the given cells of each, then value, interval and n."""
+    """A dot chart of estimates; its table has the given cells of each, then value, interval and n."""
     return Figure(
         id=id,
-        draw=draw,
+        draw=partial(charts.intervals, [point for point, _, _ in rows], title=axis, share=share),
         title=title,
         note=note,
-        columns=(*(rows[0][0] if rows else ()), value, "95% interval", "n"),
+        columns=(*rows[0][1], value, "95% interval", "n"),
         rows=tuple(
             (
                 *(row.name if name == "metric" else text for name, text in cells.items()),
                 *(row.text, row.interval or "–", f"{row.n:,}"),
             )
-            for cells, row in rows
+            for _, cells, row in rows
         ),
-        records=tuple({**cells, value: row.value, "low": row.low, "high": row.high, "n": row.n} for cells, row in rows),
+        records=tuple({**cells, **_record(row, value)} for _, cells, row in rows),
     )
 
 
-def _record(point: charts.Point | charts.LinePoint, value: str) -> dict[str, Any]:
-    return {value: point.value, "low": point.low, "high": point.high, "n": point.n}
+def _record(row: charts.Point | charts.LinePoint | FormattedEstimate, value: str) -> dict[str, Any]:
+    return {value: row.value, "low": row.low, "high": row.high, "n": row.n}
 
 
 def counts_items(result: Result, metric: str) -> bool:
@@ -299,7 +317,7 @@ def group_figures(result: Result, *metrics: str) -> Iterator[Figure]:
             f"groups-{index}",
             f"{metric_label(metric, result.kind).capitalize()} by {spaced_name(field)}",
             points,
-            note=f"{interval_note(result, metric)}{chance_note(point.chance for point in points)}",
+            note=f"{interval_note(result, metric)}{chance_note(points)}",
             value=metric_label(metric, result.kind),
             row=spaced_name(field),
             share=result.metric(metric).unit == "share",

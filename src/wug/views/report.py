@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain, count
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,9 +25,8 @@ from wug.labels import caption, label_repeats, short_names
 from wug.outcomes import Result, phenomenon_of
 from wug.results.queries import rows_of
 from wug.rows import Rows
-from wug.views import charts, comparison_charts, family_views, vega
-from wug.views.chance import chance_note, result_chance
-from wug.views.grouped import estimate_figure, point
+from wug.views import comparison_charts, family_views, vega
+from wug.views.grouped import chance_note, estimate_figure, point, result_chance
 from wug.views.parts import Figure, ItemSample, ItemsView, ViewPart
 from wug.views.templating import font_css, font_data_url, template_source, view_environment
 
@@ -252,15 +250,11 @@ def _overview(entries: Sequence[ReportSection], *, has_models: bool) -> Figure |
         )
         for entry, row in shares
     ]
-    metrics = sorted({row.name for _, row in shares})
-    return estimate_figure(
-        "overview-chart",
-        "Accuracy on every suite",
-        f"Share of items ({', '.join(metrics)}) with 95% intervals.{chance_note(point.chance for point in points)}",
-        partial(charts.intervals, points, title="accuracy", share=True),
-        [({"suite": entry.result.suite, "model": entry.model, "metric": row.metric}, row) for entry, row in shares],
-        "accuracy",
-    )
+    cells = ({"suite": entry.result.suite, "model": entry.model, "metric": row.metric} for entry, row in shares)
+    metrics = ", ".join(sorted({row.name for _, row in shares}))
+    note = f"Share of items ({metrics}) with 95% intervals.{chance_note(points)}"
+    rows = list(zip(points, cells, (row for _, row in shares), strict=True))
+    return estimate_figure("overview-chart", "Accuracy on every suite", note, rows, value="accuracy")
 
 
 def _title(entries: Sequence[ReportSection]) -> str:
@@ -389,10 +383,11 @@ def all_figures(results: Sequence[Result]) -> Iterator[Figure]:
 
 def _metric_figures(results: Sequence[Result]) -> Iterator[Figure]:
     """The proportions of results without a chart."""
-    estimates = [(result, row) for result in results for row in headlines(result) if row.share]
-    rows = [row for _, row in estimates]
-    points = [point(row, name=row.name, chance=result_chance(result, row.metric)) for result, row in estimates]
+    rows = [
+        (point(row, name=row.name, chance=result_chance(result, row.metric)), {"metric": row.metric}, row)
+        for result in results
+        for row in headlines(result)
+        if row.share
+    ]
     if rows:
-        draw = partial(charts.intervals, points, title="accuracy", share=True)
-        cells = [({"metric": row.metric}, row) for row in rows]
-        yield estimate_figure("metrics", "Every metric", "With 95% intervals.", draw, cells)
+        yield estimate_figure("metrics", "Every metric", "With 95% intervals.", rows)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from wug import registry
 from wug.formatting import FormattedEstimate, headline_estimate, interval_text, metric_label, signed_text, value_text
 from wug.identity import IMPORTED, OVERALL
 from wug.labels import caption
@@ -19,8 +20,8 @@ from wug.results.learning_curves import Curve, Curves
 from wug.results.sweep_curves import MatrixLine, SweepComparison, SweepMatrix
 from wug.tables import Display, FormattedTable, RowTable
 from wug.views import charts, vega
-from wug.views.chance import chance_level, is_chance_metric
 from wug.views.comparison import p_text
+from wug.views.grouped import chance_level
 from wug.views.parts import Figure
 from wug.views.terminal import common_signature, print_signature, print_table
 
@@ -257,7 +258,10 @@ def _on_log_steps(draw: Callable[[], altair.LayerChart], steps: list[float], uni
 
 def _curve_figure(curves: Curves, title: str, panel: list[Curve], index: int, unit: str) -> Figure:
     panel_curves = replace(curves, curves=tuple(panel))
-    charted_curves = [curve for curve in panel if not is_chance_metric(curve.kind, curve.metric)] or panel
+    # The values of some metrics are the chance levels of others.
+    charted_curves = [
+        curve for curve in panel if curve.metric not in registry.family_traits(curve.kind).chance_levels.values()
+    ] or panel
     levels = {curve.suite: level for curve in charted_curves if (level := _chance(curve, panel)) is not None}
     chance = next(iter(levels.values())) if len(set(levels.values())) == 1 else None
     is_partial = chance is not None and len(levels) < len({curve.suite for curve in charted_curves})

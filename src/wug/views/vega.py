@@ -67,7 +67,7 @@ class SeriesSelection(NamedTuple):
         self, names: Sequence[str], series_noun: str, end_values: Mapping[str, float] | None = None
     ) -> dict[str, Any]:
         """Data for a legend of buttons that set the parameter; `end_values` are the last values of lines."""
-        shapes = [*SHAPES, _STAR, _SALTIRE] if len(names) > len(SHAPES) else SHAPES
+        shapes = _shapes(names)
         keys = [
             {
                 "name": name,
@@ -104,16 +104,18 @@ def unstyled_spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
 def page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
     """The specification for a page: container width, colours as CSS variables, without legends that the page makes."""
     page = _page_spec(chart)
-    if "legend" not in (page.get("usermeta") or {}) or "layer" not in page:
-        return page
-    layers = []
-    for layer in page["layer"]:
-        encoding = layer.get("encoding", {})
-        without_legend = {
-            key: {**encoding[key], "legend": None} for key in ("color", "shape", "strokeDash") if key in encoding
-        }
-        layers.append({**layer, "encoding": {**encoding, **without_legend}} if without_legend else layer)
-    return {**page, "layer": layers}
+    if "legend" in (page.get("usermeta") or {}):
+        page["layer"] = [
+            {**layer, "encoding": {key: _without_legend(key, channel) for key, channel in layer["encoding"].items()}}
+            if "encoding" in layer
+            else layer
+            for layer in page["layer"]
+        ]
+    return page
+
+
+def _without_legend(name: str, channel: Any) -> Any:
+    return {**channel, "legend": None} if name in ("color", "shape", "strokeDash") else channel
 
 
 def _page_spec(chart: alt.LayerChart | Mapping[str, Any]) -> dict[str, Any]:
@@ -151,12 +153,14 @@ def javascript() -> str:
 
 def altair() -> ModuleType:
     """altair, or MissingExtra."""
-    return _require_extra("altair")
+    with needs_extra("the report", "report"):
+        return importlib.import_module("altair")
 
 
 def vl_convert() -> ModuleType:
     """vl_convert, or MissingExtra."""
-    return _require_extra("vl_convert")
+    with needs_extra("the report", "report"):
+        return importlib.import_module("vl_convert")
 
 
 def can_draw() -> bool:
@@ -167,11 +171,6 @@ def can_draw() -> bool:
     except MissingExtra:
         return False
     return True
-
-
-def _require_extra(name: str) -> ModuleType:
-    with needs_extra("the report", "report"):
-        return importlib.import_module(name)
 
 
 def _config(font: str, colour: Callable[[str, str], str]) -> dict[str, Any]:
@@ -233,21 +232,12 @@ def _convert(spec: dict[str, Any], format: str, **options: float) -> Any:
     return getattr(vl_convert(), f"vegalite_to_{format}")(spec, vl_version=_vega_lite_version(), **options)
 
 
-def _html(spec: dict[str, Any]) -> bytes:
-    escaped_spec = json.dumps(spec).replace("<", "\\u003c")
-    return _HTML.format(script=javascript(), spec=escaped_spec).encode()
-
-
-def _json(spec: dict[str, Any]) -> bytes:
-    return (json.dumps(spec, indent=2, ensure_ascii=False) + "\n").encode()
-
-
 CHART_WRITERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = {
     ".svg": lambda spec: _convert(spec, "svg").encode(),
     ".png": lambda spec: _convert(spec, "png", scale=2),
     ".pdf": lambda spec: _convert(spec, "pdf"),
-    ".html": _html,
-    ".json": _json,
+    ".html": lambda spec: _HTML.format(script=javascript(), spec=json.dumps(spec).replace("<", "\\u003c")).encode(),
+    ".json": lambda spec: (json.dumps(spec, indent=2, ensure_ascii=False) + "\n").encode(),
 }
 """Functions that convert a specification, by suffix."""
 
@@ -314,41 +304,33 @@ def row_axis(rows: list[str]) -> Any:
     )
 
 
-def series_scale(names: list[str]) -> dict[str, Any]:
+def series_scale(names: Sequence[str], **legend_options: Any) -> dict[str, Any]:
     """Scale and legend of one colour or shape per name."""
     alt = altair()
     widest = min(MAX_LEGEND_LABEL_PX, 7 * max(map(len, names), default=0)) + 40
     room = f"(containerSize()[0] > 0 ? containerSize()[0] - 80 : {WIDTH_PX})"
-    legend = alt.Legend(columns={"expr": f"max(1, floor({room} / {widest}))"}, columnPadding=18)
-    return {"title": None, "sort": None, "scale": alt.Scale(domain=names), "legend": legend}
+    columns = {"expr": f"max(1, floor({room} / {widest}))"}
+    legend = alt.Legend(columns=columns, columnPadding=18, **legend_options)
+    return {"title": None, "sort": None, "scale": alt.Scale(domain=list(names)), "legend": legend}
 
 
 def palette_scale(names: list[str], positions: Mapping[str, int]) -> dict[str, Any]:
     """`series_scale` with the colours at given positions of the palette, counted from 1."""
-    alt = altair()
     by_position = {positions.get(name, number): name for number, name in enumerate(names, 1)}
     # An unused name reserves an unused colour.
     domain = [by_position.get(position, f" {position} ") for position in range(1, max(by_position, default=0) + 1)]
-    encoding = series_scale(names)
-    return {
-        **encoding,
-        "scale": alt.Scale(domain=domain),
-        "legend": alt.Legend(**encoding["legend"].to_dict(), values=names),
-    }
+    return {**series_scale(names, values=names), "scale": altair().Scale(domain=domain)}
 
 
-def opaque_legend(scale: Mapping[str, Any]) -> dict[str, Any]:
+def opaque_legend(names: Sequence[str]) -> dict[str, Any]:
     """`series_scale` with an opaque legend."""
-    return {**scale, "legend": altair().Legend(**scale["legend"].to_dict(), symbolOpacity=1)}
+    return series_scale(names, symbolOpacity=1)
 
 
 def dash_scale(names: Sequence[str]) -> dict[str, Any]:
     """The scale of dash patterns: the first names are solid."""
-    encoding = opaque_legend(series_scale(list(names)))
-    return {
-        **encoding,
-        "scale": altair().Scale(domain=list(names), range=[_dash(index) for index in range(len(names))]),
-    }
+    patterns = [_dash(index) for index in range(len(names))]
+    return {**opaque_legend(names), "scale": altair().Scale(domain=list(names), range=patterns)}
 
 
 def _dash(index: int) -> list[float]:
@@ -357,10 +339,12 @@ def _dash(index: int) -> list[float]:
 
 def shape_scale(names: Sequence[str]) -> dict[str, Any]:
     """The scale of shapes, with two more if Vega's are too few."""
-    encoding = opaque_legend(series_scale(list(names)))
-    if len(names) <= len(SHAPES):
-        return encoding
-    return {**encoding, "scale": altair().Scale(domain=list(names), range=[*SHAPES, _STAR, _SALTIRE])}
+    shapes = {"range": _shapes(names)} if len(names) > len(SHAPES) else {}
+    return {**opaque_legend(names), "scale": altair().Scale(domain=list(names), **shapes)}
+
+
+def _shapes(names: Sequence[str]) -> list[str]:
+    return [*SHAPES, _STAR, _SALTIRE] if len(names) > len(SHAPES) else list(SHAPES)
 
 
 def series_selection(field: str, chart: str) -> SeriesSelection:

@@ -43,9 +43,6 @@ _RENDER_IMAGE = (
     "import json, sys; from wug.views.vega import CHART_WRITERS;"
     "sys.stdout.buffer.write(CHART_WRITERS[sys.argv[1]](json.load(sys.stdin)))"
 )
-_END_OF_SCRIPT = b"\n/* whole */"
-"""Tells a complete script on disk from a truncated one."""
-_scripts: dict[str, bytes] = {}
 _lock = threading.Lock()
 
 
@@ -119,40 +116,24 @@ def content_disposition(name: str, suffix: str, *, attachment: bool = True) -> s
 
 def vega_script(folder: Path) -> bytes:
     """The bundled Vega script, read from `folder` or built and saved there."""
-    name = _script_name()
+    try:
+        path = folder / f"vega-{version('vl-convert-python')}-{version('altair')}.js"
+    except PackageNotFoundError:
+        raise MissingExtra("charts", "web") from None
     with _lock:
-        if name not in _scripts:
-            _scripts[name] = _read_script(folder / name) or _build_script(folder / name)
-        return _scripts[name]
+        if path.is_file():
+            return path.read_bytes()
+        script = _run_python([_BUILD_SCRIPT])
+        with contextlib.suppress(InputError, OSError):  # it is built again for the next page
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, script)
+        return script
 
 
 def render_image(spec: dict[str, Any], suffix: str) -> bytes:
     """Render a chart as `.svg`, `.png` or `.pdf`, one at a time."""
     with _lock:
         return _run_python([_RENDER_IMAGE, suffix], json.dumps(vega.without_controls(spec)).encode())
-
-
-def _script_name() -> str:
-    try:
-        return f"vega-{version('vl-convert-python')}-{version('altair')}.js"
-    except PackageNotFoundError:
-        raise MissingExtra("charts", "web") from None
-
-
-def _read_script(path: Path) -> bytes:
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return b""
-    return data if data.rstrip().endswith(_END_OF_SCRIPT) else b""
-
-
-def _build_script(path: Path) -> bytes:
-    script = _run_python([_BUILD_SCRIPT]) + _END_OF_SCRIPT
-    with contextlib.suppress(InputError, OSError):  # it is built again at the next start
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, script)
-    return script
 
 
 def _run_python(code: list[str], stdin: bytes = b"") -> bytes:

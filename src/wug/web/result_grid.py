@@ -1,39 +1,31 @@
-"""The grid of models by suites: its query, filters, order, and the newest result for each cell."""
+"""The grid of models by suites: its filters, its order, the newest result for each cell, and means on a phenomenon."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import fmean
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeVar
 
-from wug.formatting import FormattedEstimate, number
+from wug.formatting import FormattedEstimate, format_estimate, interval_text, number, percent, plural
 from wug.identity import ModelId
 from wug.labels import short_names
 from wug.results.learning_curves import step_in
 from wug.results.records import Run, Summary
-from wug.views.chance import chance_level
-from wug.web.phenomenon_means import (
-    PhenomenonMean,
-    Ranking,
-    phenomenon_headline,
-    phenomenon_mean,
-    ranking_key,
-    ranking_of,
-)
-from wug.web.result_view import MAX_CACHED_HEADLINES
-from wug.web.run_query import DEFAULT_SORT, RunQuery
-from wug.web.site import page_count
+from wug.results.sweep_curves import result_of
+from wug.stats import mean_of_intervals
+from wug.views.grouped import chance_level
+from wug.web.result_view import MAX_CACHED_HEADLINES, summary_headline
+from wug.web.site import DEFAULT_SORT, RunQuery, build_url, page_of
 
 SHADE_THRESHOLDS = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995)
 """Distances from chance (0) to 100% (1) at which a cell's shade changes: finer where models differ."""
 SPARKLINE_WIDTH_PX, SPARKLINE_HEIGHT_PX, SPARKLINE_POINTS = 48, 14, 24
 ROWS_PER_PAGE, COLUMNS_PER_PAGE = 25, 40
-ResultsByRun: TypeAlias = Mapping[int, Sequence[Summary]]
 Key = TypeVar("Key", int, str)
 
 
@@ -45,22 +37,6 @@ class Sparkline:
     """Points of an SVG polyline."""
     count: int
     """Number of values."""
-
-    @classmethod
-    def of_values(cls, values: Sequence[float]) -> Sparkline | None:
-        """A line through the values, sampled if there are many; None for fewer than two."""
-        if len(values) < 2:
-            return None
-        last_index = len(values) - 1
-        sampled_indices = {round(index * last_index / (SPARKLINE_POINTS - 1)) for index in range(SPARKLINE_POINTS)}
-        indices = sorted(sampled_indices) if last_index >= SPARKLINE_POINTS else range(len(values))
-        # Proportions share the axis from 0 to 1, so that lines can be compared; other numbers fill the height.
-        proportions = all(0 <= value <= 1 for value in values)
-        low, high = (0.0, 1.0) if proportions else (min(values), max(values))
-        span = (high - low) or 1.0
-        heights = {i: 1 + (SPARKLINE_HEIGHT_PX - 2) * (1 - (values[i] - low) / span) for i in indices}
-        coordinates = [f"{SPARKLINE_WIDTH_PX * i / last_index:.0f},{height:.1f}" for i, height in heights.items()]
-        return cls(" ".join(coordinates), len(values))
 
 
 class GridCell(NamedTuple):
@@ -99,6 +75,31 @@ class GridCell(NamedTuple):
         return f"h{sum(distance >= threshold for threshold in SHADE_THRESHOLDS)}"
 
 
+class PhenomenonMean(NamedTuple):
+    """The mean of a model's scores on a phenomenon: over the suites of a family, then over families."""
+
+    value: float
+    low: float
+    high: float
+    families: int
+    suites: int
+
+    @property
+    def text(self) -> str:
+        """Such as `84.7%`."""
+        return percent(self.value)
+
+    @property
+    def interval(self) -> str:
+        """Such as `[79.1, 89.0]`."""
+        return interval_text(self.low, self.high, None, share=True)
+
+    @property
+    def scope(self) -> str:
+        """Such as `2 families, 5 suites`."""
+        return f"{plural(self.families, 'family', 'families')}, {plural(self.suites, 'suite')}"
+
+
 class GridRow(NamedTuple):
     """A model in the grid, or a sweep over several."""
 
@@ -107,39 +108,53 @@ class GridRow(NamedTuple):
     name: str
     kind: str
     """The backend; for a sweep, its number of models."""
-    url: str
-    """Its run, the list of its runs, or its sweep."""
-    runs: tuple[int, ...]
+    runs: tuple[Run, ...]
     """Newest first."""
-    newest: str
-    """Start time of the newest run."""
-    cells: tuple[GridCell | None, ...]
-    fingerprint: str
-    """Changes with anything that the row shows."""
+    results: Mapping[str, Sequence[Summary]]
+    """By suite: for a model oldest first, for a sweep in the order of its models."""
     mean: PhenomenonMean | None = None
     """The mean on the phenomenon that was chosen."""
+    cells: tuple[GridCell | None, ...] = ()
 
     @property
     def is_sweep(self) -> bool:
         """Whether it is a sweep."""
         return self.key.startswith("sweep:")
 
+    @property
+    def url(self) -> str:
+        """Its run, the list of its runs, or its sweep."""
+        if self.is_sweep:
+            return self.key.replace("sweep:", "/sweeps/")
+        return f"/run/{self.runs[0].id}" if len(self.runs) == 1 else RunQuery(model=self.key).url("/runs")
 
-class GridColumn(NamedTuple):
-    """A suite in the grid."""
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that the row shows."""
+        ids = (f"{cell.result}{cell.later}" if cell else "" for cell in self.cells)
+        return fingerprint([str(len(self.runs)), self.name, *ids])
 
-    suite: str
-    family: str
+    def newest(self, suite: str) -> Summary | None:
+        """The newest complete result on a suite, or the newest of any status."""
+        results = self.results.get(suite)
+        return max(reversed(results), key=lambda summary: summary.status == "complete") if results else None
+
+
+class Ranking(NamedTuple):
+    """Which model is best on a phenomenon."""
+
     phenomenon: str
-    phenomena: frozenset[str] = frozenset()
-    """All that it has items of."""
+    sentence: str
+    compare_url: str
+    """The comparison of the two best models on the suites of the phenomenon; empty for a single model."""
 
 
 class ResultGrid(NamedTuple):
     """One page of the grid."""
 
     rows: tuple[GridRow, ...]
-    columns: tuple[GridColumn, ...]
+    columns: tuple[Summary, ...]
+    """A result on each suite."""
     family_spans: tuple[tuple[str, int], ...]
     """Headings above the columns, each with its number of columns."""
     phenomenon_spans: tuple[tuple[str, int], ...]
@@ -156,7 +171,7 @@ class ResultGrid(NamedTuple):
     """Choices of the filter."""
     fingerprint: str
     """Changes with the rows and columns of the page."""
-    ranking: Ranking | None = None
+    ranking: Ranking | None
     """Which model is best on the phenomenon that was chosen."""
 
 
@@ -173,82 +188,39 @@ class GridSource:
     """Warnings by result."""
 
 
-class _RowSource(NamedTuple):
-    """A model or a sweep with its results by suite."""
-
-    key: str
-    name: str
-    kind: str
-    runs: tuple[Run, ...]
-    results: Mapping[str, Sequence[Summary]]
-    """For a model oldest first; for a sweep in the order of its models."""
-
-    @property
-    def is_sweep(self) -> bool:
-        return self.key.startswith("sweep:")
-
-    def mean(self, phenomenon: str) -> PhenomenonMean | None:
-        """The mean of the newest results on a phenomenon."""
-        newest = map(self.newest, self.results if phenomenon else ())
-        return phenomenon_mean(filter(None, newest), phenomenon)
-
-    def newest(self, suite: str) -> Summary | None:
-        """The newest complete result on a suite, or the newest of any status."""
-        results = self.results.get(suite)
-        return max(reversed(results), key=lambda summary: summary.status == "complete") if results else None
-
-
-class GridSelection(NamedTuple):
-    """Rows and columns that match the filters, on all pages."""
-
-    rows: list[_RowSource]
-    columns: list[GridColumn]
-
-    def results(self) -> Iterable[tuple[Run, Summary]]:
-        """The results in the cells, row by row, with their runs."""
-        for row in self.rows:
-            runs = {run.id: run for run in row.runs}
-            for column in self.columns:
-                summary = row.newest(column.suite)
-                if summary is not None:
-                    yield runs[summary.run], summary
-
-
-def select(source: GridSource, query: RunQuery) -> GridSelection:
-    """The models that match the filters, sorted, and their suites."""
-    columns = _columns(source.results, query)
-    suites = {column.suite for column in columns}
-    rows = [row for row in _rows(source) if _matches(row, suites, query)]
-    present_suites = {suite for row in rows for suite in row.results}
-    return GridSelection(_sort_rows(rows, query), [column for column in columns if column.suite in present_suites])
-
-
 def build_grid(source: GridSource, query: RunQuery) -> ResultGrid:
     """The requested page of the grid."""
-    selection = select(source, query)
-    pages = page_count(len(selection.rows), ROWS_PER_PAGE)
-    column_pages = page_count(len(selection.columns), COLUMNS_PER_PAGE)
-    first_row = (min(query.page, pages) - 1) * ROWS_PER_PAGE
-    first_column = (min(query.columns, column_pages) - 1) * COLUMNS_PER_PAGE
-    columns = selection.columns[first_column : first_column + COLUMNS_PER_PAGE]
-    page_rows = selection.rows[first_row : first_row + ROWS_PER_PAGE]
-    rows = tuple(_row(row, columns, query, source.warnings) for row in page_rows)
-    all_columns, suites = _columns(source.results, RunQuery()), [column.suite for column in columns]
-    return ResultGrid(
-        rows=rows,
-        columns=tuple(columns),
-        family_spans=_spans(columns, lambda column: (column.family,)),
-        phenomenon_spans=_spans(columns, lambda column: (column.family, column.phenomenon)),
-        row_count=len(selection.rows),
-        sweep_count=sum(row.is_sweep for row in selection.rows),
-        suite_count=len(selection.columns),
-        pages=pages,
-        column_pages=column_pages,
-        families=tuple(sorted({summary.kind for summary in source.results})),
-        phenomena=tuple(sorted({name for column in all_columns for name in column.phenomena})),
-        fingerprint=fingerprint([*(row.key for row in rows), *suites, str(len(selection.rows))]),
-        ranking=_ranking(selection, query.phenomenon),
+    all_rows, all_columns = _select(source, query)
+    rows, columns = page_of(all_rows, query.page, ROWS_PER_PAGE), page_of(all_columns, query.columns, COLUMNS_PER_PAGE)
+    suites = [column.suite for column in columns.rows]
+    page_rows = tuple(
+        row._replace(cells=tuple(_cell(row, suite, query.phenomenon, source.warnings) for suite in suites))
+        for row in rows.rows
     )
+    return ResultGrid(
+        rows=page_rows,
+        columns=tuple(columns.rows),
+        family_spans=_spans(columns.rows, lambda column: (column.kind,)),
+        phenomenon_spans=_spans(columns.rows, lambda column: (column.kind, column.phenomenon)),
+        row_count=len(all_rows),
+        sweep_count=sum(row.is_sweep for row in all_rows),
+        suite_count=len(all_columns),
+        pages=rows.pages,
+        column_pages=columns.pages,
+        families=tuple(sorted({summary.kind for summary in source.results})),
+        phenomena=tuple(sorted({name for column in _columns(source.results, RunQuery()) for name in column.phenomena})),
+        fingerprint=fingerprint([*(row.key for row in page_rows), *suites, str(len(all_rows))]),
+        ranking=_ranking(query.phenomenon, all_rows, [column.suite for column in all_columns]),
+    )
+
+
+def selected_results(source: GridSource, query: RunQuery) -> Iterator[tuple[Run, Summary]]:
+    """The results in the cells of all pages, row by row, with their runs."""
+    rows, columns = _select(source, query)
+    for row in rows:
+        runs = {run.id: run for run in row.runs}
+        newest = (row.newest(column.suite) for column in columns)
+        yield from ((runs[summary.run], summary) for summary in newest if summary is not None)
 
 
 def fingerprint(parts: Sequence[str]) -> str:
@@ -256,7 +228,16 @@ def fingerprint(parts: Sequence[str]) -> str:
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _rows(source: GridSource) -> list[_RowSource]:
+def _select(source: GridSource, query: RunQuery) -> tuple[list[GridRow], list[Summary]]:
+    """The models that match the filters, sorted, and a result on each of their suites."""
+    columns = _columns(source.results, query)
+    suites = {column.suite for column in columns}
+    rows = [row for row in _rows(source, query.phenomenon) if _matches(row, suites, query)]
+    present_suites = {suite for row in rows for suite in row.results}
+    return _sort_rows(rows, query), [column for column in columns if column.suite in present_suites]
+
+
+def _rows(source: GridSource, phenomenon: str) -> Iterator[GridRow]:
     """One row per model and per sweep, those with the newest runs first."""
     by_run = _grouped(source.results, lambda summary: summary.run)
     runs: dict[str, list[Run]] = {}
@@ -264,29 +245,20 @@ def _rows(source: GridSource) -> list[_RowSource]:
         if run.id in by_run:
             runs.setdefault(f"sweep:{run.sweep}" if run.sweep in source.sweeps else run.model, []).append(run)
     names = short_names(key for key in runs if not key.startswith("sweep:"))
-    return [
-        _sweep_row(key, runs_of_row, by_run, source.sweeps)
-        if key.startswith("sweep:")
-        else _model_row(key, runs_of_row, by_run, names)
-        for key, runs_of_row in runs.items()
-    ]
-
-
-def _model_row(key: str, runs: Sequence[Run], by_run: ResultsByRun, names: Mapping[str, str]) -> _RowSource:
-    results = sorted((summary for run in runs for summary in by_run[run.id]), key=lambda summary: summary.id)
-    by_suite = _grouped(results, lambda summary: summary.suite)
-    return _RowSource(key, names[key], ModelId.parse(key).backend, tuple(runs), by_suite)
-
-
-def _sweep_row(key: str, runs: Sequence[Run], by_run: ResultsByRun, sweeps: Mapping[int, str]) -> _RowSource:
-    """A sweep with its models in the order of their training steps, or of their runs if a step is unknown."""
-    steps = {run.id: step_in(run) for run in runs}
-    has_steps = all(step is not None for step in steps.values())
-    ordered_runs = sorted(runs, key=lambda run: (steps[run.id] or 0.0 if has_steps else 0.0, run.id))
-    results = _grouped((summary for run in ordered_runs for summary in by_run[run.id]), lambda summary: summary.suite)
-    models = len({run.model for run in runs})
-    noun = "checkpoints" if has_steps and models > 1 else "models" if models != 1 else "model"
-    return _RowSource(key, sweeps[int(key.partition(":")[2])], f"sweep of {models:,} {noun}", tuple(runs), results)
+    for key, runs_of_row in runs.items():
+        if key in names:
+            name, kind = names[key], ModelId.parse(key).backend
+            results = sorted((summary for run in runs_of_row for summary in by_run[run.id]), key=lambda one: one.id)
+        else:
+            # A sweep has its models in the order of their training steps, or of their runs if a step is unknown.
+            steps = {run.id: step_in(run) for run in runs_of_row}
+            has_steps, models = None not in steps.values(), len({run.model for run in runs_of_row})
+            ordered_ids = sorted(steps, key=lambda id: (steps[id] or 0.0 if has_steps else 0.0, id))
+            noun = "checkpoints" if has_steps and models > 1 else "models" if models != 1 else "model"
+            name, kind = source.sweeps[int(key.partition(":")[2])], f"sweep of {models:,} {noun}"
+            results = [summary for id in ordered_ids for summary in by_run[id]]
+        row = GridRow(key, name, kind, tuple(runs_of_row), _grouped(results, lambda summary: summary.suite))
+        yield row._replace(mean=_mean(row, phenomenon))
 
 
 def _grouped(summaries: Iterable[Summary], key: Callable[[Summary], Key]) -> dict[Key, list[Summary]]:
@@ -296,20 +268,20 @@ def _grouped(summaries: Iterable[Summary], key: Callable[[Summary], Key]) -> dic
     return groups
 
 
-def _columns(results: Sequence[Summary], query: RunQuery) -> list[GridColumn]:
+def _columns(results: Sequence[Summary], query: RunQuery) -> list[Summary]:
+    """The first result on each suite that matches a query; those of a family and of a phenomenon are together."""
     first_results: dict[str, Summary] = {}
     for summary in results:
         if not query.kind or summary.kind == query.kind:
             first_results.setdefault(summary.suite, summary)
-    families: dict[str, dict[str, list[GridColumn]]] = {}
+    families: dict[str, dict[str, list[Summary]]] = {}
     for suite, summary in first_results.items():
         if (not query.phenomenon or query.phenomenon in summary.phenomena) and query.suite.lower() in suite.lower():
-            column = GridColumn(suite, summary.kind, summary.phenomenon, frozenset(summary.phenomena))
-            families.setdefault(column.family, {}).setdefault(column.phenomenon, []).append(column)
+            families.setdefault(summary.kind, {}).setdefault(summary.phenomenon, []).append(summary)
     return [column for phenomena in families.values() for columns in phenomena.values() for column in columns]
 
 
-def _matches(row: _RowSource, suites: set[str], query: RunQuery) -> bool:
+def _matches(row: GridRow, suites: set[str], query: RunQuery) -> bool:
     if (query.kind or query.suite or query.phenomenon) and not suites & row.results.keys():
         return False
     text = query.text.lower()
@@ -317,7 +289,7 @@ def _matches(row: _RowSource, suites: set[str], query: RunQuery) -> bool:
     return not text or any(text in name.lower() for name in (row.key, row.name, *run_names))
 
 
-def _sort_rows(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
+def _sort_rows(rows: Sequence[GridRow], query: RunQuery) -> list[GridRow]:
     column, descending = query.sort.removeprefix("-"), query.sort.startswith("-")
     if column.startswith("suite:"):
         suite = column.removeprefix("suite:")
@@ -327,44 +299,62 @@ def _sort_rows(rows: Sequence[_RowSource], query: RunQuery) -> list[_RowSource]:
     if column == "model":
         return sorted(rows, key=lambda row: (row.name.lower(), row.key), reverse=descending)
     if query.phenomenon and query.sort == DEFAULT_SORT:
-        means = {row.key: row.mean(query.phenomenon) for row in rows}
-        suite_count = max((mean.suites for mean in means.values() if mean), default=0)
-        return sorted(rows, key=lambda row: ranking_key(means[row.key], suite_count))
+        suite_count = _suite_count(rows)  # models that have all suites come first, the best first
+        return sorted(rows, key=lambda row: (row.mean.suites < suite_count, -row.mean.value) if row.mean else (True, 0))
     return sorted(rows, key=lambda row: row.runs[0].id, reverse=column != "newest" or descending)
 
 
-def _ranking(selection: GridSelection, phenomenon: str) -> Ranking | None:
-    means = {row.key: mean for row in selection.rows if (mean := row.mean(phenomenon)) is not None}
-    suites = [column.suite for column in selection.columns]
-    return ranking_of(phenomenon, means, {row.key: row.name for row in selection.rows}, suites)
+def _mean(row: GridRow, phenomenon: str) -> PhenomenonMean | None:
+    """The mean of the newest results on a phenomenon; None if none has an interval."""
+    families: dict[str, list[tuple[float, float, float]]] = {}
+    for summary in filter(None, map(row.newest, row.results if phenomenon else ())):
+        estimate = summary.phenomena.get(phenomenon)
+        if summary.status == "complete" and estimate and estimate.low is not None and estimate.high is not None:
+            families.setdefault(summary.kind, []).append((estimate.value, estimate.low, estimate.high))
+    if not families:
+        return None
+    mean = mean_of_intervals([mean_of_intervals(scores) for scores in families.values()])
+    return PhenomenonMean(*mean, len(families), sum(map(len, families.values())))
 
 
-def _value(summary: Summary | None, phenomenon: str = "") -> float | None:
-    headline = None if summary is None else phenomenon_headline(summary, phenomenon)
+def _suite_count(rows: Sequence[GridRow]) -> int:
+    """The largest number of suites that a mean is over."""
+    return max((row.mean.suites for row in rows if row.mean), default=0)
+
+
+def _ranking(phenomenon: str, rows: Sequence[GridRow], suites: Sequence[str]) -> Ranking | None:
+    """The best of the models that have all suites of a phenomenon; None without models."""
+    suite_count = _suite_count(rows)
+    scores = [(row, row.mean) for row in rows if row.mean and row.mean.suites == suite_count]
+    if not scores:
+        return None
+    scores.sort(key=lambda pair: -pair[1].value)
+    winner, best = scores[0]
+    with_suites = f"with {'all' if suite_count >= len(suites) else f'{suite_count} of'} {plural(len(suites), 'suite')}"
+    value = f"{best.text} {best.interval} over {plural(best.families, 'family', 'families')}."
+    if len(scores) == 1:
+        return Ranking(phenomenon, f"{winner.name} is the only model {with_suites}: {value}", "")
+    next_row, runner_up = scores[1]
+    is_tied = runner_up.text == best.text
+    leaders = f"{winner.name} and {next_row.name} have" if is_tied else f"{winner.name} has"
+    sentence = f"{leaders} the highest mean of {len(scores)} models {with_suites}: {value}"
+    sentence += "" if is_tied else f" Next is {next_row.name} with {runner_up.text} {runner_up.interval}."
+    sides = tuple(row.key if row.is_sweep else f"model:{row.key}" for row in (winner, next_row))
+    return Ranking(phenomenon, sentence, build_url("/compare", {"side": sides, "suite": tuple(suites), "pool": "yes"}))
+
+
+def _headline(summary: Summary, phenomenon: str) -> FormattedEstimate | None:
+    """The headline of a result, or its part on a phenomenon."""
+    part = summary.phenomena.get(phenomenon) if phenomenon else None
+    return summary_headline(summary) if part is None else format_estimate(result_of(summary), part)
+
+
+def _value(summary: Summary | None, phenomenon: str) -> float | None:
+    headline = None if summary is None else _headline(summary, phenomenon)
     return None if headline is None else headline.value
 
 
-def _row(
-    row: _RowSource, columns: Sequence[GridColumn], query: RunQuery, warnings: Mapping[int, tuple[str, ...]]
-) -> GridRow:
-    cells = tuple(_cell(row, column.suite, query.phenomenon, warnings) for column in columns)
-    ids = [f"{cell.result}{cell.later}" if cell else "" for cell in cells]
-    latest_run = row.runs[0]
-    runs_url = f"/run/{latest_run.id}" if len(row.runs) == 1 else RunQuery(model=row.key).url("/runs")
-    return GridRow(
-        key=row.key,
-        name=row.name,
-        kind=row.kind,
-        url=f"/sweeps/{row.key.partition(':')[2]}" if row.is_sweep else runs_url,
-        runs=tuple(run.id for run in row.runs),
-        newest=latest_run.started,
-        cells=cells,
-        fingerprint=fingerprint([str(len(row.runs)), row.name, *ids]),
-        mean=row.mean(query.phenomenon),
-    )
-
-
-def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, tuple[str, ...]]) -> GridCell | None:
+def _cell(row: GridRow, suite: str, phenomenon: str, warnings: Mapping[int, tuple[str, ...]]) -> GridCell | None:
     summary = row.newest(suite)
     if summary is None:
         return None
@@ -375,21 +365,34 @@ def _cell(row: _RowSource, suite: str, phenomenon: str, warnings: Mapping[int, t
         for result in row.results[suite]:
             if (value := _value(result, phenomenon)) is not None:
                 values[result.run if steps[result.run] is None else ("step", steps[result.run])].append(value)
-        return cell._replace(sparkline=Sparkline.of_values([fmean(at_step) for at_step in values.values()]))
+        return cell._replace(sparkline=sparkline([fmean(at_step) for at_step in values.values()]))
     last_result = row.results[suite][-1]
     return cell._replace(later="" if last_result is summary else last_result.status)
+
+
+def sparkline(values: Sequence[float]) -> Sparkline | None:
+    """A line through the values, sampled if there are many; None for fewer than two."""
+    if len(values) < 2:
+        return None
+    last_index = len(values) - 1
+    count = min(SPARKLINE_POINTS, len(values))
+    indices = [round(index * last_index / (count - 1)) for index in range(count)]
+    # Proportions share the axis from 0 to 1, so that lines can be compared; other numbers fill the height.
+    is_share = all(0 <= value <= 1 for value in values)
+    low, high = (0.0, 1.0) if is_share else (min(values), max(values))
+    heights = [1 + (SPARKLINE_HEIGHT_PX - 2) * (1 - (values[i] - low) / ((high - low) or 1.0)) for i in indices]
+    coordinates = (f"{SPARKLINE_WIDTH_PX * i / last_index:.0f},{y:.1f}" for i, y in zip(indices, heights, strict=True))
+    return Sparkline(" ".join(coordinates), len(values))
 
 
 @functools.lru_cache(maxsize=MAX_CACHED_HEADLINES)
 def cell_of(summary: Summary, warnings: tuple[str, ...] = (), phenomenon: str = "") -> GridCell:
     """The cell of one result, or of its part on a phenomenon."""
-    headline = phenomenon_headline(summary, phenomenon)
+    headline = _headline(summary, phenomenon)
     chance = None if headline is None else chance_level(summary.kind, headline.metric, summary.estimates)
     first = (summary.id, summary.run, summary.status, summary.error, headline)
     return GridCell(*first, warnings=warnings, chance=chance or 0, measurable=summary.measurable)
 
 
-def _spans(
-    columns: Sequence[GridColumn], headings: Callable[[GridColumn], tuple[str, ...]]
-) -> tuple[tuple[str, int], ...]:
-    return tuple((name[-1], len(list(columns_of_group))) for name, columns_of_group in groupby(columns, key=headings))
+def _spans(columns: Sequence[Summary], heading: Callable[[Summary], tuple[str, ...]]) -> tuple[tuple[str, int], ...]:
+    return tuple((name[-1], len(list(columns_of_group))) for name, columns_of_group in groupby(columns, key=heading))

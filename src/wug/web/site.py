@@ -7,16 +7,16 @@ import json
 import re
 import secrets
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 
@@ -28,6 +28,8 @@ from wug.results.reader import RunReader
 from wug.results.store import Store
 from wug.views.templating import view_environment
 
+Row = TypeVar("Row")
+DEFAULT_SORT = "-newest"
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -79,12 +81,10 @@ class Site:
             environment()
             .get_template(template)
             .render(
-                request=request,
                 path=request.url.path,
-                here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+                query_string=f"?{request.url.query}" if request.url.query else "",
                 query=dict(request.query_params),
                 site=self,
-                token=self.csrf_token,
                 navigation=navigation(),
                 **context,
             )
@@ -149,9 +149,8 @@ def wants_json(path: str, headers: Headers) -> bool:
 @functools.cache
 def navigation() -> tuple[NavLink, ...]:
     """Links of the navigation bar, in order."""
-    modules = [registry.find("web.pages", name) for name in registry.names("web.pages")]
-    declarations = [getattr(module, "NAV", None) for module in modules]
-    return tuple(sorted((NavLink(*nav) for nav in declarations if nav), key=lambda link: (link.order, link.label)))
+    links = (getattr(module, "NAV", None) for _, module in registry.modules("web.pages"))
+    return tuple(sorted(filter(None, links), key=lambda link: link.order))
 
 
 def parse_page_number(text: str) -> int:
@@ -159,9 +158,29 @@ def parse_page_number(text: str) -> int:
     return max(1, int(text)) if text.isdecimal() and len(text) < 9 else 1
 
 
-def page_count(rows: int, page_size: int) -> int:
-    """Number of pages that `rows` need, at least 1."""
-    return max(1, -(-rows // page_size))
+class RowPage(NamedTuple, Generic[Row]):
+    """Some of many rows."""
+
+    rows: Sequence[Row]
+    page: int
+    pages: int
+    total: int
+    """Rows on all pages."""
+    first: int
+    """Rank of the first row among all, from 1."""
+
+    @property
+    def last(self) -> int:
+        """Rank of the last row."""
+        return self.first + len(self.rows) - 1
+
+
+def page_of(rows: Sequence[Row], page: int, size: int) -> RowPage[Row]:
+    """One page of rows; the last one if the number is too high."""
+    pages = max(1, -(-len(rows) // size))
+    page = min(page, pages)
+    start = (page - 1) * size
+    return RowPage(rows[start : start + size], page, pages, len(rows), start + 1)
 
 
 def build_url(path: str, parameters: Mapping[str, object]) -> str:
@@ -171,6 +190,54 @@ def build_url(path: str, parameters: Mapping[str, object]) -> str:
     ]
     query = urlencode([(key, value) for key, value in pairs if value not in (None, "")], errors="replace")
     return f"{path}?{query}" if query else path
+
+
+@dataclass(frozen=True, slots=True)
+class RunQuery:
+    """Query parameters of the grid and of the list of runs: filters, order and page."""
+
+    text: str = ""
+    """Part of a model's name; for a run also of the run's name, id, command, note or suites."""
+    kind: str = ""
+    """The family."""
+    phenomenon: str = ""
+    suite: str = ""
+    """Part of a suite's name."""
+    model: str = ""
+    """A model's id."""
+    status: str = ""
+    show: str = ""
+    """`drafts` or `removed`; anything else for the other runs."""
+    sort: str = DEFAULT_SORT
+    """A column, or `suite:NAME`; descending with `-` in front."""
+    page: int = 1
+    columns: int = 1
+    """The page of suites."""
+
+    @classmethod
+    def parse(cls, query: QueryParams) -> RunQuery:
+        """Parse query parameters; invalid values are ignored."""
+        words = {name: query.get(name, "") for name in ("kind", "phenomenon", "suite", "model", "status", "show")}
+        page, columns = (parse_page_number(query.get(name, "")) for name in ("page", "columns"))
+        text, sort = query.get("q", "").strip(), query.get("sort") or DEFAULT_SORT
+        return cls(text=text, sort=sort, page=page, columns=columns, **words)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether any filter is set."""
+        return bool(self.text or self.kind or self.phenomenon or self.suite or self.model or self.status)
+
+    def url(self, path: str = "/", **changes: object) -> str:
+        """The URL of this query with some fields changed."""
+        values = {field.name: changes.get(field.name, getattr(self, field.name)) for field in fields(self)}
+        changed = {name: value for name, value in values.items() if value != getattr(RunQuery(), name)}
+        return build_url(path, {"q" if name == "text" else name: value for name, value in changed.items()})
+
+    def sort_url(self, column: str, path: str = "/") -> str:
+        """The URL that sorts by a column; reversed if it is sorted by it already."""
+        descending = column in ("newest", "run", "started", "suites") or column.startswith("suite:")
+        first_order, second_order = (f"-{column}", column) if descending else (column, f"-{column}")
+        return self.url(path, sort=second_order if self.sort == first_order else first_order, page=1)
 
 
 @functools.cache
@@ -183,12 +250,6 @@ def environment() -> Environment:
     jinja.globals["verdict"] = verdict
     jinja.tests["printable"] = lambda text: make_printable(text) == text
     return jinja
-
-
-@functools.cache
-def template_names() -> frozenset[str]:
-    """Names of the site's own templates."""
-    return frozenset(PackageLoader("wug.web", "templates").list_templates())
 
 
 def make_printable(text: str) -> str:

@@ -30,9 +30,8 @@ from wug.outcomes import Estimate, Result
 from wug.requests import Request, Scored
 from wug.results.queries import table_of
 from wug.rows import Filter
-from wug.views.chance import result_chance
-from wug.views.family_views import computed_parts, items_of, parts_of
-from wug.views.intro import intro_of
+from wug.views.family_views import computed_parts, intro_of, items_of, parts_of
+from wug.views.grouped import result_chance
 from wug.views.text import item_lines
 
 TABLE = """lemma,form,type,task,language,rating,frequency

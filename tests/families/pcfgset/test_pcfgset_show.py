@@ -28,8 +28,7 @@ from wug.results.queries import table_of
 from wug.stats import estimates
 from wug.views import charts
 from wug.views.charts import LinePoint, StackedBar
-from wug.views.family_views import SampledGroup, computed_parts, items_of, parts_of, sampled_groups
-from wug.views.intro import intro_of
+from wug.views.family_views import SampledGroup, computed_parts, intro_of, items_of, parts_of, sampled_groups
 from wug.views.parts import CountsPart, DeferredPart, EstimatesPart, Figure, ItemView, LinesPart, TextPart, TreePart
 from wug.views.report import ReportedResult, render
 

@@ -14,7 +14,7 @@ from job_helpers import shared
 @pytest.fixture
 def one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """All jobs run in one process."""
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
+    monkeypatch.setattr("wug.web.jobs.JobQueue", shared)
 
 
 @pytest.fixture

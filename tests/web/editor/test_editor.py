@@ -22,7 +22,7 @@ from reference import reference
 from wug import registry
 from wug.families import syntaxgym
 from wug.web.editor import suite_editors
-from wug.web.jobs.queue import job_queue
+from wug.web.jobs import job_queue
 from wug.web.site import Site
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
+    monkeypatch.setattr("wug.web.jobs.JobQueue", shared)
 
 
 def suite(name: str = "agreement", **other: Any) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from reference import reference
 from wug.errors import InputError
 from wug.files import write_text
 from wug.results.store import Store
-from wug.web.jobs.queue import job_queue
-from wug.web.jobs.tasks import score_texts
+from wug.web.jobs import job_queue
 from wug.web.site import Site
+from wug.web.worker import score_texts
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 GONE = ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", "403 (Forbidden)"]

@@ -11,6 +11,7 @@ from starlette.datastructures import QueryParams
 
 from wug.formatting import local_time
 from wug.results.records import Run, Summary
+from wug.web.pages.runs import RunEntry, matching_results, matching_runs, run_entries
 from wug.web.result_grid import (
     COLUMNS_PER_PAGE,
     ROWS_PER_PAGE,
@@ -19,10 +20,10 @@ from wug.web.result_grid import (
     ResultGrid,
     Sparkline,
     build_grid,
-    select,
+    selected_results,
+    sparkline,
 )
-from wug.web.run_listing import matching_results, matching_runs, run_page
-from wug.web.run_query import RunQuery
+from wug.web.site import RowPage, RunQuery
 
 
 def run(number: int, model: str = "m", status: str = "complete", **more: object) -> Run:
@@ -56,6 +57,13 @@ def made(
     runs: list[Run], results: list[Summary], wanted: RunQuery | None = None, sweeps: dict[int, str] | None = None
 ) -> ResultGrid:
     return build_grid(GridSource(runs, results, sweeps or {}), wanted or RunQuery())
+
+
+def listed(
+    runs: list[Run], results: list[Summary], wanted: RunQuery, sweeps: dict[int, str] | None = None
+) -> RowPage[RunEntry]:
+    by_run = matching_results(results, wanted)
+    return run_entries(matching_runs(runs, by_run, wanted), runs, by_run, wanted, sweeps or {})
 
 
 def rows(found: ResultGrid) -> list[str]:
@@ -206,7 +214,7 @@ def test_a_sweep_over_two_trainings_has_their_mean_at_each_step() -> None:
 
 
 def test_a_long_sparkline_goes_through_a_few_values_from_the_first_to_the_last() -> None:
-    line = Sparkline.of_values([place / 149 for place in range(150)])
+    line = sparkline([place / 149 for place in range(150)])
     assert line is not None
     points = line.points.split()
     assert (len(points), points[0], points[-1], line.count) == (24, "0,13.0", "48,1.0", 150)
@@ -220,8 +228,8 @@ def test_a_line_is_marked_by_what_it_shows() -> None:
 
 
 def test_the_table_has_the_results_that_the_cells_show() -> None:
-    found = select(GridSource([run(2), run(1)], [kept(1, 1, "s"), kept(2, 1, "t"), kept(3, 2, "s")], {}), RunQuery())
-    assert [(run.id, one.id) for run, one in found.results()] == [(2, 3), (1, 2)]
+    source = GridSource([run(2), run(1)], [kept(1, 1, "s"), kept(2, 1, "t"), kept(3, 2, "s")], {})
+    assert [(run.id, one.id) for run, one in selected_results(source, RunQuery())] == [(2, 3), (1, 2)]
 
 
 def test_an_address_keeps_what_is_not_changed() -> None:
@@ -246,7 +254,7 @@ def test_the_list_has_the_latest_run_first_and_can_be_filtered_by_every_field() 
         assert numbers(RunQuery(text=text)) == [number]
     assert numbers(RunQuery(status="failed")) == [1]
     assert numbers(RunQuery(model="gpt2")) == [2]
-    assert [one.message for one in run_page(runs, results, RunQuery()).entries] == ["", "", "no server"]
+    assert [one.message for one in listed(runs, results, RunQuery()).rows] == ["", "", "no server"]
 
 
 def test_the_step_in_the_name_of_a_model_counts_if_its_revision_has_none() -> None:
@@ -267,18 +275,17 @@ def test_a_row_of_the_list_has_suites_headline_and_duration_and_a_sweep_is_one_r
         kept(7, 4, "a", 0.5),
         kept(8, 5, "a", 0.0, measurable=False),
     ]
-    page = run_page(runs, results, RunQuery(), {7: "seeds"})
-    assert [(one.model, one.suites, one.headline) for one in page.entries] == [
+    page = listed(runs, results, RunQuery(), {7: "seeds"})
+    assert [(one.model, one.suites, one.headline) for one in page.rows] == [
         ("tied", "a", "not measurable"),
         ("seeds (2 models)", "a", "30.0–50.0%"),
         ("y", "a", "40.0%"),
         ("x", "a, b, c and 1 more", "60.0–90.0%"),
     ]
-    assert page.entries[-1].took == "2 min"
-    assert page.entries[1].sweep == (4, 3)
-    assert page.total == 5
-    unfolded = run_page(runs, results, RunQuery(model="sweep:7"), {7: "seeds"})
-    assert [one.model for one in unfolded.entries] == ["s2", "s1"]
+    assert page.rows[-1].took == "2 min"
+    assert page.rows[1].sweep == (4, 3)
+    unfolded = listed(runs, results, RunQuery(model="sweep:7"), {7: "seeds"})
+    assert [one.model for one in unfolded.rows] == ["s2", "s1"]
 
 
 def test_a_moment_that_is_none_stays_as_it_is() -> None:

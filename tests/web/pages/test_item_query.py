@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.testclient import TestClient
 
 import sample_results
-from wug.web.pages.items import item_page, neighbours, sorted_positions
-from wug.web.site import Site
+from wug.web.pages.items import neighbours, sorted_positions
+from wug.web.site import Site, page_of
 
 VALUES = [(0, 2.0), (1, None), (2, "b"), (3, 1.0), (4, 2.0), (5, "a")]
 
@@ -17,10 +17,10 @@ def test_numbers_come_before_texts_and_what_has_no_value_last() -> None:
 
 
 def test_a_stretch_says_which_of_how_many_it_has() -> None:
-    found = item_page(range(45), 3, 20)
-    assert (list(found.places), found.first, found.last, found.total, found.pages) == ([*range(40, 45)], 41, 45, 45, 3)
-    assert item_page(range(45), 99, 20).page == 3
-    assert item_page([], 1, 20).total == 0
+    found = page_of(range(45), 3, 20)
+    assert (list(found.rows), found.first, found.last, found.total, found.pages) == ([*range(40, 45)], 41, 45, 45, 3)
+    assert page_of(range(45), 99, 20).page == 3
+    assert page_of([], 1, 20).total == 0
 
 
 def test_neighbours_are_those_of_the_order() -> None:

@@ -17,7 +17,7 @@ from browsing import client_of
 from job_helpers import shared
 from tiny_masked import save_masked
 from wug.requests import Scored, Token
-from wug.web.jobs.queue import JobQueue
+from wug.web.jobs import JobQueue
 from wug.web.sentence_panels import align, first_difference, score_panel, token_candidates
 from wug.web.site import Site
 
@@ -26,7 +26,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
+    monkeypatch.setattr("wug.web.jobs.JobQueue", shared)
 
 
 def scored(text: str, *bits: float | None) -> Scored:
@@ -143,7 +143,7 @@ def test_a_process_that_dies_is_one_message_and_the_next_question_is_answered(
     jobs = JobQueue(
         (sys.executable, str(Path(__file__).parents[1] / "jobs" / "stand_in_worker.py"), str(tmp_path / "loads.txt"))
     )
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", lambda: jobs)
+    monkeypatch.setattr("wug.web.jobs.JobQueue", lambda: jobs)
     _, client = client_with(site, "leaving", "words")
     found = answered(client, ["the boy"], ["leaving"])
     assert found.count('role="alert"') == 1

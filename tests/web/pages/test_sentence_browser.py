@@ -19,7 +19,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(autouse=True)
 def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wug.web.jobs.queue.JobQueue", shared)
+    monkeypatch.setattr("wug.web.jobs.JobQueue", shared)
 
 
 @pytest.fixture

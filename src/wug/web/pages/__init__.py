@@ -2,7 +2,7 @@
 
 It offers
     ROUTES: list[BaseRoute]             endpoints; they find the site with `site_of(request)`
-    NAV = (label, path, order)          optional: a link in the navigation bar
+    NAV: NavLink                        optional: a link in the navigation bar
 """
 
 from __future__ import annotations

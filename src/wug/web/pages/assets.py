@@ -1,4 +1,4 @@
-"""Static files, fonts and scripts, the CSRF token, and the state of the store."""
+"""Static files, fonts and scripts, help, the CSRF token, and the state of the store."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from starlette.routing import BaseRoute, Route
 
 from wug.views import templating
 from wug.web import downloads
-from wug.web.site import JsonResponse, site_of
+from wug.web.site import JsonResponse, NavLink, site_of
 
+NAV = NavLink("Help", "/help", 90)
 FONT_URL = "/assets/inter-4.1.woff2"
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}  # a machine's table may differ
 IMMUTABLE = {"cache-control": "public, max-age=31536000, immutable"}
@@ -64,6 +65,10 @@ def _static(request: Request) -> Response:
     return Response(data, media_type=MEDIA_TYPES[PurePath(name).suffix], headers={"etag": etag})
 
 
+def _help(request: Request) -> Response:
+    return site_of(request).render(request, "help.html")
+
+
 def _token(request: Request) -> Response:
     """For a page that was open while the server restarted; other sites cannot read it."""
     return JsonResponse({"token": site_of(request).csrf_token}, headers=NO_STORE)
@@ -81,6 +86,7 @@ ROUTES: list[BaseRoute] = [
     Route("/assets/vega.js", _vega),
     Route("/favicon.ico", _icon),
     Route("/static/{name}", _static, name="static"),
+    Route("/help", _help),
     Route("/token", _token),
     Route("/state.json", _state),
 ]

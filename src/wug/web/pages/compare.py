@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from glob import escape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
@@ -24,19 +23,17 @@ from wug.results.comparison import ComparisonSettings, compare, side_label
 from wug.results.contrasts import RunComparison
 from wug.results.learning_curves import learning_curves, step_in
 from wug.results.records import Run, Summary
-from wug.views import charts
-from wug.views.chance import chance_level
 from wug.views.comparison import table
 from wug.views.comparison_charts import figures
-from wug.views.grouped import estimate_figure, point
+from wug.views.grouped import chance_level, estimate_figure, point
 from wug.views.parts import Figure
 from wug.views.sweeps import curve_figures
 from wug.web.downloads import figure_response, table_response, tabular_response
-from wug.web.jobs.queue import scoring_models
+from wug.web.jobs import scoring_models
 from wug.web.result_view import model_names, summary_headline, summary_row
-from wug.web.site import Site, build_url, parse_page_number, site_of
+from wug.web.site import NavLink, Site, build_url, parse_page_number, site_of
 
-NAV = ("Compare", "/compare", 10)
+NAV = NavLink("Compare", "/compare", 10)
 MAX_CONTRAST_ITEMS = 20
 """Differing items listed per contrast."""
 ITEMS_PER_PAGE = 50
@@ -50,11 +47,8 @@ MAX_RUN_CHOICES = 400
 """Runs to choose from, newest first."""
 
 
-class RankedResult(NamedTuple):
-    """The result of a model on a suite."""
-
-    summary: Summary
-    headline: FormattedEstimate
+RankedResult: TypeAlias = tuple[Summary, FormattedEstimate]
+"""The result of a model on a suite, and its headline."""
 
 
 class ComparisonSide(NamedTuple):
@@ -75,14 +69,6 @@ class ComparisonSide(NamedTuple):
     def compared_runs(self) -> list[int]:
         """The runs whose items are compared: for a sweep, its last model's."""
         return list(self.runs[-1:] if self.is_sweep else self.runs)
-
-
-class PoolingLink(NamedTuple):
-    """A link that pools the seeds of a model, or separates them again."""
-
-    label: str
-    text: str
-    url: str
 
 
 class ComparisonOptions:
@@ -107,10 +93,11 @@ class ComparisonOptions:
     def choices(self) -> dict[str, list[tuple[str, str]]]:
         """Values and labels of choices under their headings: pooled runs first, then model by model."""
         runs_with_suite = [run for run in self._runs if self._has_suite(run)]
-        pooled_choices = [
-            (_joined_ids(runs), f"{name}, {len(runs)} seeds ({_describe(runs)})")
-            for name, runs in self._seeds(runs_with_suite).items()
-        ]
+        pooled_choices = []
+        for name, runs in self._seeds(runs_with_suite).items():
+            few = f"runs {', '.join(str(run.id) for run in runs)}"
+            described = few if len(runs) <= 6 else f"{len(runs)} runs, {runs[0].id} to {runs[-1].id}"
+            pooled_choices.append((_joined_ids(runs), f"{name}, {len(runs)} seeds ({described})"))
         pooled_choices += [
             (f"sweep:{id}", f"{name}, {len(self._sweep_runs(id))} models")
             for id, name in self._sweeps.items()
@@ -124,7 +111,10 @@ class ComparisonOptions:
         ]
         groups: dict[str, list[tuple[str, str]]] = {"several runs together": pooled_choices} if pooled_choices else {}
         for run in [run for run in runs_with_suite if run.sweep not in self._sweeps][:MAX_RUN_CHOICES]:
-            groups.setdefault(self._names[run.model], []).append((str(run.id), self._label(run)))
+            name, suites = self._names[run.model], plural(run.suites, "suite")
+            run_name = f" · {run.name}" if run.name else ""
+            label = f"{name} · {local_time(run.started)} · {suites} · run {run.id}{run_name}"
+            groups.setdefault(name, []).append((str(run.id), label))
         return groups
 
     def sides(self, query: QueryParams) -> list[ComparisonSide]:
@@ -135,8 +125,8 @@ class ComparisonOptions:
             raise HTTPException(400, f"A page compares at most {MAX_SIDES} runs, not {len(sides)}.")
         return sides
 
-    def pooling_links(self, sides: Sequence[ComparisonSide], query: Mapping[str, str]) -> list[PoolingLink]:
-        """Links for the sides that are one seed of several, or several seeds."""
+    def pooling_links(self, sides: Sequence[ComparisonSide], query: Mapping[str, str]) -> list[tuple[str, str, str]]:
+        """Label, text and URL for the sides that are one seed of several, or several seeds."""
         seeds = self._seeds(self._runs)
         filters = {key: query[key] for key in ("suite", "metric", "pairs", "pool") if query.get(key)}
         links = []
@@ -150,7 +140,7 @@ class ComparisonOptions:
             value = str(side.runs[0]) if is_pooled else _joined_ids(siblings)
             values = tuple(value if at == index else other_side.value for at, other_side in enumerate(sides))
             text = f"take run {side.runs[0]} alone" if is_pooled else f"pool all {len(siblings)} seeds of {name}"
-            links.append(PoolingLink(side_label(index), text, build_url("/compare", {"side": values, **filters})))
+            links.append((side_label(index), text, build_url("/compare", {"side": values, **filters})))
         return links
 
     def _parse_side(self, text: str) -> ComparisonSide | None:
@@ -196,25 +186,12 @@ class ComparisonOptions:
     def _has_suite(self, run: Run) -> bool:
         return not self._suite or self._suite in self._suites.get(run.id, ()) or "*" in self._suite
 
-    def _label(self, run: Run) -> str:
-        run_name = f" · {run.name}" if run.name else ""
-        suites = plural(run.suites, "suite")
-        return f"{self._names[run.model]} · {local_time(run.started)} · {suites} · run {run.id}{run_name}"
-
 
 def _page(request: Request) -> Response:
     site, query = site_of(request), request.query_params
     options = ComparisonOptions(site, query.get("suite", ""))
     sides = options.sides(query)
-    context: dict[str, Any] = {
-        "options": options,
-        "scoring_models": scoring_models(site.models),
-        "sides": sides,
-        "pooling_links": options.pooling_links(sides, query),
-        "comparison": None,
-        "curves": [],
-        "fault": "",
-    }
+    context: dict[str, Any] = {"comparison": None, "fault": ""}
     if len(sides) > 1:
         try:
             comparison = _comparison(request, sides)
@@ -223,7 +200,14 @@ def _page(request: Request) -> Response:
         except (InputError, StoreError) as error:
             context["fault"] = str(error)
     return site.render(
-        request, "compare.html", status=400 if context["fault"] else 200, query_string=str(query), **context
+        request,
+        "compare.html",
+        status=400 if context["fault"] else 200,
+        options=options,
+        scoring_models=scoring_models(site.models),
+        sides=sides,
+        pooling_links=options.pooling_links(sides, query),
+        **context,
     )
 
 
@@ -243,7 +227,6 @@ def _differing_items(request: Request) -> Response:
         contrast=comparison.contrasts[0],
         page=page,
         size=ITEMS_PER_PAGE,
-        query_string=str(query),
         sides=sides,
     )
 
@@ -276,14 +259,14 @@ def _suite(request: Request) -> Response:
 
 def _suite_table(request: Request) -> Response:
     name, rows = _ranking(request)
-    return table_response(request.path_params["suffix"], name, COLUMNS, (summary_row(row.summary) for row in rows))
+    return table_response(request.path_params["suffix"], name, COLUMNS, (summary_row(summary) for summary, _ in rows))
 
 
 def _suite_figure(request: Request) -> Response:
     name, rows = _ranking(request)
     figure = _ranking_figure(name, rows) if rows else None
-    about = caption([name], short_names(row.summary.model for row in rows).values())
-    return figure_response(figure, request.path_params.get("suffix", "vl.json"), name, about=about)
+    about = caption([name], short_names(summary.model for summary, _ in rows).values())
+    return figure_response(figure, request.path_params["suffix"], name, about=about)
 
 
 ROUTES: list[BaseRoute] = [
@@ -294,7 +277,6 @@ ROUTES: list[BaseRoute] = [
     Route("/compare.{suffix}", _table),
     Route("/suite", _suite),
     Route("/suite.{suffix}", _suite_table),
-    Route("/suite/figure.vl.json", _suite_figure),
     Route("/suite/figure.{suffix}", _suite_figure),
 ]
 
@@ -338,37 +320,32 @@ def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
     """The suite in the query, and every model's result on it, best first."""
     suite = request.query_params.get("name", "")
     rows = [
-        RankedResult(summary, headline)
+        (summary, headline)
         for summary in site_of(request).reader.overview()
         if summary.suite == suite and not summary.error and (headline := summary_headline(summary)) is not None
     ]
-    return suite, sorted(rows, key=lambda row: -row.headline.value)
+    return suite, sorted(rows, key=lambda row: -row[1].value)
 
 
 def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
-    has_repeats = len({row.summary.model for row in rows}) < len(rows)
-    top_rows = rows[:MAX_RANKED_MODELS]
-    names = short_names(row.summary.model for row in top_rows)
-    points = [
-        point(
-            row.headline,
-            name=f"{names[row.summary.model]} (run {row.summary.run})" if has_repeats else names[row.summary.model],
-            chance=chance_level(row.summary.kind, row.headline.metric, row.summary.estimates),
+    has_repeats = len({summary.model for summary, _ in rows}) < len(rows)
+    names = short_names(summary.model for summary, _ in rows[:MAX_RANKED_MODELS])
+    top_rows = [
+        (
+            point(
+                row,
+                name=names[summary.model] + f" (run {summary.run})" * has_repeats,
+                chance=chance_level(summary.kind, row.metric, summary.estimates),
+            ),
+            {"run": str(summary.run), "model": summary.model, "status": summary.status, "metric": row.metric},
+            row,
         )
-        for row in top_rows
+        for summary, row in rows[:MAX_RANKED_MODELS]
     ]
-    name, share = rows[0].headline.name, all(row.headline.share for row in top_rows)
+    name, share = rows[0][1].name, all(row.share for _, _, row in top_rows)
     limit_note = f" The first {len(top_rows)} of {len(rows)}." if len(top_rows) < len(rows) else ""
-    return estimate_figure(
-        "suite",
-        f"Every model on {suite}",
-        f"{name.capitalize()} with 95% intervals, the best first.{limit_note}",
-        partial(charts.intervals, points, title=name, share=share),
-        [
-            ({"run": str(summary.run), "model": summary.model, "status": summary.status, "metric": row.metric}, row)
-            for summary, row in top_rows
-        ],
-    )
+    note = f"{name.capitalize()} with 95% intervals, the best first.{limit_note}"
+    return estimate_figure("suite", f"Every model on {suite}", note, top_rows, axis=name, share=share)
 
 
 def _without_seed(model: str) -> str:
@@ -378,9 +355,3 @@ def _without_seed(model: str) -> str:
 
 def _joined_ids(runs: Sequence[Run]) -> str:
     return ",".join(str(run.id) for run in runs)
-
-
-def _describe(runs: Sequence[Run]) -> str:
-    if len(runs) > 6:
-        return f"{len(runs)} runs, {runs[0].id} to {runs[-1].id}"
-    return f"runs {', '.join(str(run.id) for run in runs)}"

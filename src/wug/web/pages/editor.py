@@ -40,13 +40,13 @@ from wug.web.editor import (
     suite_file_name,
     suite_suffixes,
 )
-from wug.web.jobs.queue import job_queue, scoring_models
-from wug.web.jobs.tasks import run_suites
+from wug.web.jobs import job_queue, scoring_models
 from wug.web.pages.assets import NO_STORE
 from wug.web.request_body import JsonObject, json_endpoint, revision, timestamp_ms
-from wug.web.site import JsonResponse, Site, build_url, site_of
+from wug.web.site import JsonResponse, NavLink, Site, build_url, site_of
+from wug.web.worker import run_suites
 
-NAV = ("Suite editor", "/editor", 30)
+NAV = NavLink("Suite editor", "/editor", 30)
 MEDIA_TYPES = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".tsv": "text/tab-separated-values"}
 
 

@@ -6,7 +6,7 @@ import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -22,7 +22,7 @@ from wug.views.parts import DeferredPart, Figure, ItemView, SortKey, SortOption,
 from wug.web.downloads import content_disposition, table_response
 from wug.web.editor import default_editor
 from wug.web.result_view import ResultView, load_result, model_names
-from wug.web.site import JsonResponse, Site, build_url, page_count, parse_page_number, site_of
+from wug.web.site import JsonResponse, Site, build_url, page_of, parse_page_number, site_of
 
 MAX_OTHER_MODELS = 24
 """Other models whose outcome on an item is shown."""
@@ -92,34 +92,20 @@ class ItemQuery(NamedTuple):
         return build_url(path, {**parameters, **changes})
 
 
-class ItemPage(NamedTuple):
-    """Positions of the items on one page."""
-
-    places: Sequence[int]
-    first: int
-    """Rank of the first of them among all, from 1."""
-    total: int
-    page: int
-    pages: int
-
-    @property
-    def last(self) -> int:
-        """Rank of the last of them."""
-        return self.first + len(self.places) - 1
-
-
 def _list(request: Request) -> Response:
     site, view, query = _parse(request)
     page_number = parse_page_number(request.query_params.get("page", ""))
-    page_of_items = item_page(ordered_positions(site, view, query), page_number, view.items.size)
+    page = page_of(ordered_positions(site, view, query), page_number, view.items.size)
+    rows = view.rows.read(page.rows)
+    items = [view.items.show(row, judgements) for row, judgements in zip(rows, view.rows.same_items(rows), strict=True)]
     return site.render(
         request,
         "items.html",
         result_view=view,
         item_query=query,
         values=VALUE_LABELS,
-        item_page=page_of_items,
-        rows=_items(view, page_of_items.places),
+        item_page=page,
+        rows=list(zip(rows, items, strict=True)),
         metrics=view.rows.metrics(),
         groups=group_choices(view, query.metric),
         sorts=sort_options(view, query.metric),
@@ -177,7 +163,10 @@ def _item_as_suite(request: Request) -> Response:
 
 def _table(request: Request) -> Response:
     site, view, query = _parse(request)
-    rows = _rows_at(view, ordered_positions(site, view, query))
+    positions = ordered_positions(site, view, query)
+    # A slow client must not hold a cursor open.
+    batches = (positions[start : start + BATCH_ROWS] for start in range(0, len(positions), BATCH_ROWS))
+    rows = chain.from_iterable(map(view.rows.read, batches))
     return table_response(request.path_params["suffix"], f"{view.file_name}-items", COLUMNS, map(_fields, rows))
 
 
@@ -212,21 +201,6 @@ def _item(view: ResultView, row: OutcomeRow) -> ItemView:
     return view.items.show(row, view.rows.same_item(row))
 
 
-def _items(view: ResultView, positions: Sequence[int]) -> list[tuple[OutcomeRow, ItemView]]:
-    """The rows at some positions, each with its item."""
-    rows = view.rows.read(positions)
-    return [
-        (row, view.items.show(row, judgements))
-        for row, judgements in zip(rows, view.rows.same_items(rows), strict=True)
-    ]
-
-
-def _rows_at(view: ResultView, positions: Sequence[int]) -> Iterator[OutcomeRow]:
-    """The rows at many positions, read in batches, so that a slow client holds no cursor open."""
-    for start in range(0, len(positions), BATCH_ROWS):
-        yield from view.rows.read(positions[start : start + BATCH_ROWS])
-
-
 def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[OtherOutcome]:
     """The outcomes of other models on an item and metric, each from the model's newest run."""
     names = model_names(site)
@@ -246,14 +220,8 @@ def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[O
 
 def _fields(row: OutcomeRow) -> dict[str, Any]:
     outcome = row.outcome
-    return {
-        "position": row.position,
-        "item": outcome.item,
-        "metric": outcome.metric,
-        "value": outcome.value,
-        "groups": dict(outcome.groups),
-        "detail": dict(outcome.detail),
-    }
+    fields = (row.position, outcome.item, outcome.metric, outcome.value, dict(outcome.groups), dict(outcome.detail))
+    return dict(zip(COLUMNS, fields, strict=True))
 
 
 def group_choices(view: ResultView, metric: str) -> dict[str, list[str]]:
@@ -270,21 +238,25 @@ def sort_options(view: ResultView, metric: str) -> list[SortOption]:
     """Sort options for the items of a metric: those of the family, numeric details, length, groups, name."""
     outcomes = [row.outcome for row in islice(view.rows.each(Filter(metric), limit=SAMPLED_ROWS), SAMPLED_ROWS)]
     sorts = {sort.id: sort for sort in view.items.sorts}
+
+    def offer(id: str, label: str, key: Callable[[Outcome], SortKey], *details: str) -> None:
+        sorts.setdefault(id, sort_by(id, label, key, *details))
+
     if any(isinstance(outcome.value, float) for outcome in outcomes):
-        label = metric_label(metric, view.result.kind)
-        sorts.setdefault("value", sort_by("value", label, lambda outcome: finite_or_none(outcome.value)))
+        offer("value", metric_label(metric, view.result.kind), lambda outcome: finite_or_none(outcome.value))
     for name in dict.fromkeys(
-        name for outcome in outcomes for name, value in outcome.detail.items() if _is_number(value)
+        name
+        for outcome in outcomes
+        for name, value in outcome.detail.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
     ):
-        sorts.setdefault(name, sort_by(name, spaced_name(name), _detail_key(name), name))
+        offer(name, spaced_name(name), partial(_detail, name=name), name)
     texts = view.items.texts
     if any(isinstance(outcome.detail.get(name), str) for outcome in outcomes for name in texts):
-        sorts.setdefault("length", sort_by("length", "length (words)", partial(_word_count, names=texts), *texts))
+        offer("length", "length (words)", partial(_word_count, names=texts), *texts)
     for field in group_choices(view, metric):
-        sorts.setdefault(f"group:{field}", sort_by(f"group:{field}", spaced_name(field), _group_key(field)))
-    sorts.setdefault(
-        "item", sort_by("item", f"name of the {view.items.noun}", lambda outcome: _number_or_text(outcome.item))
-    )
+        offer(f"group:{field}", spaced_name(field), partial(_group, field=field))
+    offer("item", f"name of the {view.items.noun}", lambda outcome: _number_or_text(outcome.item))
     return list(sorts.values())
 
 
@@ -300,14 +272,6 @@ def _cached_order(site: Site, store: tuple[int, int], id: int, query: ItemQuery)
     return _order(load_result(site, id), query)
 
 
-def item_page(positions: Sequence[int], page: int, page_size: int) -> ItemPage:
-    """One page of positions; the last one if the number is too high."""
-    pages = page_count(len(positions), page_size)
-    page = min(page, pages)
-    start = (page - 1) * page_size
-    return ItemPage(positions[start : start + page_size], start + 1, len(positions), page, pages)
-
-
 def neighbours(positions: Sequence[int], position: int) -> tuple[int | None, int | None]:
     """The previous and the next position; None at the ends, or if the position is not among them."""
     try:
@@ -319,19 +283,12 @@ def neighbours(positions: Sequence[int], position: int) -> tuple[int | None, int
 
 def sorted_positions(values: Iterable[tuple[int, SortKey]], *, descending: bool) -> Iterator[int]:
     """Positions sorted by value: numbers, then texts, then those without a value; the sort is stable."""
-    numbers: list[tuple[float, int]] = []
-    texts: list[tuple[str, int]] = []
-    positions_without_value: list[int] = []
+    numbers_texts_rest: tuple[list[tuple[Any, int]], ...] = ([], [], [])
     for position, value in values:
-        if value is None:
-            positions_without_value.append(position)
-        elif isinstance(value, str):
-            texts.append((value, position))
-        else:
-            numbers.append((value, position))
-    yield from (position for _, position in sorted(numbers, key=lambda pair: pair[0], reverse=descending))
-    yield from (position for _, position in sorted(texts, key=lambda pair: pair[0], reverse=descending))
-    yield from positions_without_value
+        numbers_texts_rest[2 if value is None else isinstance(value, str)].append((value, position))
+    for pairs in numbers_texts_rest[:2]:
+        pairs.sort(key=lambda pair: pair[0], reverse=descending)
+    return (position for pairs in numbers_texts_rest for _, position in pairs)
 
 
 def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
@@ -343,12 +300,12 @@ def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
     return array("q", sorted_positions(values, descending=descending))
 
 
-def _detail_key(name: str) -> Callable[[Outcome], SortKey]:
-    return lambda outcome: finite_or_none(outcome.detail.get(name))
+def _detail(outcome: Outcome, name: str) -> SortKey:
+    return finite_or_none(outcome.detail.get(name))
 
 
-def _group_key(field: str) -> Callable[[Outcome], SortKey]:
-    return lambda outcome: _number_or_text(outcome.groups.get(field))
+def _group(outcome: Outcome, field: str) -> SortKey:
+    return _number_or_text(outcome.groups.get(field))
 
 
 def _word_count(outcome: Outcome, names: Sequence[str]) -> SortKey:
@@ -361,7 +318,3 @@ def _number_or_text(text: str | None) -> SortKey:
         return text if text is None else finite_or_none(float(text))
     except ValueError:
         return text
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

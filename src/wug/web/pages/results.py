@@ -15,11 +15,11 @@ from wug.identity import Group
 from wug.labels import caption
 from wug.outcomes import Result
 from wug.views import charts
-from wug.views.intro import intro_of
-from wug.views.parts import DeferredPart, Figure, FigurePair, OptionPage, OtherResult, TablePart, ViewPart
+from wug.views.family_views import intro_of
+from wug.views.parts import DeferredPart, Figure, FigurePair, OtherResult, TablePart, ViewPart
 from wug.web.downloads import estimates_response, figure_response
 from wug.web.result_view import RelatedResult, ResultView, load_result, related_results
-from wug.web.site import Site, page_count, parse_page_number, site_of
+from wug.web.site import Site, page_of, parse_page_number, site_of
 
 SIDES = {"first": "first", "second": "second", "one": "both"}
 ESTIMATES_PER_PAGE = 300
@@ -65,23 +65,22 @@ def _numbers(request: Request) -> Response:
     site, view = _load(request)
     metric = request.query_params.get("metric", "")
     estimates = [estimate for estimate in view.result.estimates if not metric or estimate.metric == metric]
-    page = parse_page_number(request.query_params.get("page", ""))
-    start = (page - 1) * ESTIMATES_PER_PAGE
+    page = page_of(estimates, parse_page_number(request.query_params.get("page", "")), ESTIMATES_PER_PAGE)
     return site.render(
         request,
         "numbers.html",
         result_view=view,
         metrics=list(dict.fromkeys(estimate.metric for estimate in view.result.estimates)),
         selected_metric=metric,
-        page=page,
-        pages=page_count(len(estimates), ESTIMATES_PER_PAGE),
-        rows=[format_estimate(view.result, estimate) for estimate in estimates[start : start + ESTIMATES_PER_PAGE]],
+        page=page.page,
+        pages=page.pages,
+        rows=[format_estimate(view.result, estimate) for estimate in page.rows],
         tab="numbers",
     )
 
 
 def _table(request: Request) -> Response:
-    _, view = _load(request)
+    view = _load(request)[1]
     return estimates_response(request.path_params["suffix"], view.file_name, [view.result])
 
 
@@ -122,15 +121,18 @@ def _deferred_part(request: Request) -> Response:
 
 
 def _option(request: Request) -> Response:
-    site = site_of(request)
-    view = load_result(site, request.path_params["result"])
-    page = next(
-        (candidate for candidate in view.option_pages if candidate.option == request.path_params["option"]), None
-    )
+    site, view = _load(request)
+    page = next((page for page in view.option_pages if page.option == request.path_params["option"]), None)
     if page is None:
         raise HTTPException(404, "Results of this model and suite have no such option.")
     results = site.reader.variants_by_option(view.id, page.option)
-    variants = [_variant(site, page, results[value], label) for value, label in page.values.items() if value in results]
+    variants = []
+    for value, label in page.values.items():
+        if value in results:
+            variant = load_result(site, results[value])
+            by_metric = {row.metric: row for row in headlines(variant.result)}
+            table_rows = page.table_rows(variant.result, variant.rows)
+            variants.append(OptionVariant(label, variant.url, by_metric, table_rows))
     return site.render(
         request,
         "option.html",
@@ -192,9 +194,3 @@ def _find_part(view: ResultView, name: str) -> ViewPart | None:
     return next(
         (part for part in view.parts if isinstance(part, Figure | TablePart | DeferredPart) and part.id == name), None
     )
-
-
-def _variant(site: Site, page: OptionPage, id: int, label: str) -> OptionVariant:
-    view = load_result(site, id)
-    by_metric = {row.metric: row for row in headlines(view.result)}
-    return OptionVariant(label, view.url, by_metric, page.table_rows(view.result, view.rows))

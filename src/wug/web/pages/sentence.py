@@ -19,14 +19,14 @@ from wug.outcomes import Outcome, Result, Signature
 from wug.rows import OutcomeRow
 from wug.views.parts import ItemView
 from wug.web.editor import default_editor
-from wug.web.jobs.queue import Job, JobQueue, job_queue, scoring_models
-from wug.web.jobs.tasks import JobTask, likeliest_tokens, score_texts
+from wug.web.jobs import Job, JobQueue, job_queue, scoring_models
 from wug.web.request_body import JsonObject, json_endpoint
 from wug.web.security import CROSS_SITE
 from wug.web.sentence_panels import ModelPanel, score_panel, token_candidates
-from wug.web.site import JsonResponse, Site, site_of
+from wug.web.site import JsonResponse, NavLink, Site, site_of
+from wug.web.worker import JobTask, likeliest_tokens, score_texts
 
-NAV = ("Try a sentence", "/sentence", 40)
+NAV = NavLink("Try a sentence", "/sentence", 40)
 MAX_SENTENCES, MAX_SENTENCE_CHARACTERS = 12, 2000
 WAIT_SECONDS = 1.5
 """Time that a request waits for a result before it reports that one is on its way."""

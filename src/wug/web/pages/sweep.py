@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from wug.web.downloads import figure_response, table_response
 from wug.web.request_body import Form, form_endpoint
 from wug.web.result_grid import GridCell, cell_of
 from wug.web.result_view import summary_row
-from wug.web.site import build_url, page_count, parse_page_number, site_of
+from wug.web.site import build_url, page_of, parse_page_number, site_of
 
 MODELS_PER_PAGE, SUITES_PER_PAGE = 50, 24
 MAX_INLINE_RUNS = 300
@@ -90,29 +90,18 @@ class ChosenLines:
         return sweep_figures(curves, self.scale, unit)
 
 
-class SweepEntry(NamedTuple):
-    """A sweep in the list."""
-
-    sweep: Sweep
-    status: Mapping[str, int]
-    """Number of models by status of their run."""
-
-
 def _list(request: Request) -> Response:
     site = site_of(request)
-    return site.render(request, "sweeps.html", entries=sweep_entries(site.reader))
+    return site.render(request, "sweeps.html", sweeps=sweeps(site.reader), statuses=site.reader.sweep_statuses())
 
 
 def _page(request: Request) -> Response:
     site, query = site_of(request), request.query_params
     sweep = _find_sweep(request)
     all_members = members(site.reader, sweep)
-    pages, column_pages = page_count(len(all_members), MODELS_PER_PAGE), page_count(len(sweep.suites), SUITES_PER_PAGE)
-    page = min(parse_page_number(query.get("page", "")), pages)
-    columns = min(parse_page_number(query.get("columns", "")), column_pages)
-    suites = sweep.suites[(columns - 1) * SUITES_PER_PAGE : columns * SUITES_PER_PAGE]
-    members_on_page = all_members[(page - 1) * MODELS_PER_PAGE : page * MODELS_PER_PAGE]
-    rows = list(_rows(site.reader, members_on_page, suites))
+    page = page_of(all_members, parse_page_number(query.get("page", "")), MODELS_PER_PAGE)
+    columns = page_of(sweep.suites, parse_page_number(query.get("columns", "")), SUITES_PER_PAGE)
+    suites, rows = columns.rows, list(_rows(site.reader, page.rows, columns.rows))
     lines = ChosenLines.of(request, sweep, all_members)
     return site.render(
         request,
@@ -122,10 +111,10 @@ def _page(request: Request) -> Response:
         suites=suites,
         rows=rows,
         values=metric_names(suites, ([cell.headline if cell else None for cell in row.cells] for row in rows)),
-        page=page,
-        pages=pages,
-        columns=columns,
-        column_pages=column_pages,
+        page=page.page,
+        pages=page.pages,
+        columns=columns.page,
+        column_pages=columns.pages,
         url=lambda **changed: build_url(f"/sweeps/{sweep.id}", {**dict(query), **changed}),
         figures=_figures(site.reader, sweep, lines),
         lines=lines,
@@ -155,7 +144,14 @@ def _figure(request: Request) -> Response:
 
 def _table(request: Request) -> Response:
     sweep = _find_sweep(request)
-    rows = _table_rows(site_of(request).reader, sweep)
+    all_members = members(site_of(request).reader, sweep)
+    by_run = _summaries(site_of(request).reader, all_members)
+    rows = (
+        {**summary_row(summary), "model": str(member.model)}
+        for member in all_members
+        if member.run is not None
+        for summary in by_run.get(member.run.id, {}).values()
+    )
     return table_response(request.path_params["suffix"], f"sweep-{sweep.id}", COLUMNS, rows)
 
 
@@ -169,18 +165,12 @@ ROUTES: list[BaseRoute] = [
 ]
 
 
-def sweep_entries(reader: RunReader) -> list[SweepEntry]:
-    """All sweeps, newest first."""
-    statuses = reader.sweep_statuses()
-    return [SweepEntry(sweep, statuses.get(sweep.id, {})) for sweep in sweeps(reader)]
-
-
 def _find_sweep(request: Request) -> Sweep:
     number = request.path_params["number"]
-    for sweep in sweeps(site_of(request).reader):
-        if sweep.id == number:
-            return sweep
-    raise HTTPException(404, f"There is no sweep {number} in this store.")
+    sweep = next((sweep for sweep in sweeps(site_of(request).reader) if sweep.id == number), None)
+    if sweep is None:
+        raise HTTPException(404, f"There is no sweep {number} in this store.")
+    return sweep
 
 
 def _rows(reader: RunReader, shown_members: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
@@ -201,15 +191,6 @@ def _summaries(reader: RunReader, shown_members: Sequence[Member]) -> dict[int, 
     for summary in reader.overview(runs) if runs else ():
         by_run.setdefault(summary.run, {})[summary.suite] = summary
     return by_run
-
-
-def _table_rows(reader: RunReader, sweep: Sweep) -> Iterator[dict[str, object]]:
-    """One row per model and suite, of all pages."""
-    all_members = members(reader, sweep)
-    by_run = _summaries(reader, all_members)
-    for member in all_members:
-        for summary in () if member.run is None else by_run.get(member.run.id, {}).values():
-            yield {**summary_row(summary), "model": str(member.model)}
 
 
 def _figures(reader: RunReader, sweep: Sweep, lines: ChosenLines) -> Sequence[Figure | dict[str, Any]]:

@@ -19,7 +19,6 @@ from wug.labels import short_names
 from wug.outcomes import Result
 from wug.rows import Filter, Rows
 from wug.views import charts, grouped
-from wug.views.chance import add_behind, line
 from wug.views.grouped import best_first, by_field, dots, field_figures, interval_note, overall_of
 from wug.views.parts import Figure
 
@@ -156,7 +155,7 @@ def correlation_figure(result: Result, ceiling: float | None) -> Figure | None:
 
 def _with_ceiling(draw: Callable[[], altair.LayerChart], ceiling: float) -> altair.LayerChart:
     chart = draw()
-    add_behind(chart, line(ceiling, "x", f"noise ceiling {number(ceiling)}"))
+    charts.add_behind(chart, charts.chance_line(ceiling, "x", f"noise ceiling {number(ceiling)}"))
     return chart
 
 

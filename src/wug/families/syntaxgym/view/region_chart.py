@@ -74,7 +74,7 @@ def regions(
     base = alt.Chart(data).encode(
         x=_axis(list(labels.values())),
         xOffset=alt.XOffset("offset:N", sort=None, scale=alt.Scale(domain=offset_names, paddingOuter=1)),
-        color=alt.Color("condition:N", **vega.opaque_legend(vega.series_scale(conditions))),
+        color=alt.Color("condition:N", **vega.opaque_legend(conditions)),
         tooltip=vega.tooltips(
             *([("model:N",)] if len(models) > 1 else []),
             ("condition:N",),

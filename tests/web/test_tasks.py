@@ -12,7 +12,7 @@ from wug.errors import ModelError
 from wug.evaluation.handle import ModelHandle
 from wug.families import syntaxgym
 from wug.requests import Scored
-from wug.web.jobs.tasks import run_suites
+from wug.web.worker import run_suites
 
 SUITE = """
 {"meta": {"name": "short"}, "region_meta": {"1": "word"}, "predictions": ["(1;%a%) / [(1;%b%) - (1;%b%)] > 1"],

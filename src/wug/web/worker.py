@@ -1,7 +1,8 @@
-"""The worker process, `python -m wug.web.jobs.worker`, which the server starts and talks to through pipes.
+"""The worker process, which the server starts and talks to through pipes, and the tasks that it runs.
 
 Models need memory and may crash: in their own process the server stays small and alive, and can stop them at any time.
-The worker runs one task at a time, keeps a few models loaded, and exits when the server is gone.
+The worker runs one task at a time, keeps a few models loaded, and exits when the server is gone. No other module of the
+site evaluates models.
 """
 
 from __future__ import annotations
@@ -12,23 +13,106 @@ import queue
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from multiprocessing.connection import Connection
-from typing import TypeAlias
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from wug.errors import WugError
+from wug.errors import ModelError, WugError
+from wug.evaluation.cached_model import CachedModel
 from wug.evaluation.handle import ModelHandle
 from wug.evaluation.models import open_model
-from wug.web.jobs.tasks import JobStopped, RunTask, StopTask, TaskEnded, TaskProgress
+from wug.evaluation.request import RunRequest
+from wug.evaluation.service import execute, opened_cache
+from wug.interfaces import Suite
+from wug.requests import Request, Scored, TextScoring, Token
 
+Stage: TypeAlias = Literal["waiting", "loading", "scoring", "done", "failed", "stopped"]
+ReportProgress: TypeAlias = Callable[[int, int], None]
+"""Called with the number of finished and of all requests; raises JobStopped if the user stopped the job."""
+JobTask: TypeAlias = Callable[[ModelHandle, ReportProgress], Any]
+"""A picklable function that runs in the worker with an open model; its result is pickled and sent back."""
 LoadModel: TypeAlias = Callable[[str], ModelHandle]
-
 MAX_LOADED_MODELS = 2
 PROGRESS_INTERVAL_SECONDS = 0.1
 STOP_TIMEOUT_SECONDS = 1.0
 """Time for a task to stop by itself when the server is gone."""
 
 _log = logging.getLogger("wug")
+
+
+class JobStopped(KeyboardInterrupt):
+    """The user stopped the job; an interrupted run is kept as interrupted."""
+
+
+class RunTask(NamedTuple):
+    """Server to worker: run a task with a model."""
+
+    job: str
+    model: str
+    task: JobTask
+
+
+class StopTask(NamedTuple):
+    """Server to worker: stop a job if it is still running."""
+
+    job: str
+
+
+class TaskProgress(NamedTuple):
+    """Worker to server: progress of the current task."""
+
+    stage: Stage
+    done: int = 0
+    total: int = 0
+
+
+class TaskEnded(NamedTuple):
+    """Worker to server: the task is finished, failed or stopped."""
+
+    stage: Stage
+    result: Any = None
+    error: str | None = None
+
+
+def run_suites(suites: Sequence[Suite], store: Path, cache: Path | None, command: str) -> JobTask:
+    """A task that evaluates a model on suites and stores the run; its result is the run's id."""
+    return partial(_run_suites, tuple(suites), store.resolve(), cache and cache.resolve(), command)
+
+
+def score_texts(texts: Sequence[str], cache: Path | None) -> JobTask:
+    """A task that scores texts token by token; its result is a list of Scored."""
+    return partial(_score_texts, tuple(texts), cache and cache.resolve())
+
+
+def likeliest_tokens(text: str, position: int, count: int) -> JobTask:
+    """A task that finds the most probable tokens at a position; its result is a list of Token."""
+    return partial(_likeliest_tokens, text, position, count)
+
+
+def _run_suites(
+    suites: tuple[Suite, ...], store: Path, cache: Path | None, command: str, model: ModelHandle, report: ReportProgress
+) -> int:
+    request = RunRequest(suites=suites, models=[model], store=store, cache=cache, command=command, origin="editor")
+    (run,) = execute(request, lambda event: report(*event.requests)).recorded.values()
+    for result in run.results:
+        if result.status == "failed":
+            raise ModelError(result.failure)
+    assert run.number is not None
+    return run.number
+
+
+def _score_texts(texts: tuple[str, ...], path: Path | None, model: ModelHandle, report: ReportProgress) -> list[Scored]:
+    if model.returns != "scores":
+        raise ModelError(f"{model.id} generates text and cannot score sentences")
+    with opened_cache(path) as cache:
+        requests = [Request(text, scoring=TextScoring(distribution=True)) for text in texts]
+        return list(CachedModel(model, cache, report).score(requests))
+
+
+def _likeliest_tokens(text: str, position: int, count: int, model: ModelHandle, report: ReportProgress) -> list[Token]:
+    return model.likeliest(text, position, count)
 
 
 def main(load: LoadModel = open_model) -> None:
@@ -128,7 +212,3 @@ def _take_pipes() -> tuple[Connection, Connection]:
     os.close(nothing)
     os.dup2(2, 1)
     return commands, messages
-
-
-if __name__ == "__main__":
-    main()

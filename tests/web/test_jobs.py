@@ -19,9 +19,9 @@ from wug.errors import ModelError
 from wug.families import syntaxgym
 from wug.results.reader import RunReader
 from wug.results.store import Store
-from wug.web.jobs import queue
-from wug.web.jobs.queue import JobQueue, WorkerProcess, scoring_models
-from wug.web.jobs.tasks import run_suites, score_texts
+from wug.web import jobs as queue
+from wug.web.jobs import JobQueue, WorkerProcess, scoring_models
+from wug.web.worker import run_suites, score_texts
 
 STAND_IN = Path(__file__).with_name("stand_in_worker.py")
 
@@ -257,8 +257,8 @@ def test_closing_stops_what_goes_on_and_what_waits(command: Sequence[str], pipe:
 
 SERVER = """
 import sys
-from wug.web.jobs.queue import JobQueue
-from wug.web.jobs.tasks import score_texts
+from wug.web.jobs import JobQueue
+from wug.web.worker import score_texts
 
 jobs = JobQueue(sys.argv[2:])
 jobs.start(f"stuck:{sys.argv[1]}", score_texts(["a"], None))
@@ -283,7 +283,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 from wug.results.store import Store
 from wug.web.app import create_app
-from wug.web.jobs.queue import job_queue
+from wug.web.jobs import job_queue
 from wug.web.site import Site
 
 model, folder = sys.argv[1], Path(sys.argv[2])

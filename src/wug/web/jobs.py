@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
@@ -25,10 +25,10 @@ from typing import Any
 from wug import registry
 from wug.errors import ModelError, WugError
 from wug.evaluation.models import model_spec
-from wug.web.jobs.tasks import JobTask, RunTask, Stage, StopTask, TaskEnded, TaskProgress
 from wug.web.site import Site
+from wug.web.worker import JobTask, RunTask, Stage, StopTask, TaskEnded, TaskProgress
 
-WORKER_COMMAND = (sys.executable, "-P", "-m", "wug.web.jobs.worker")
+WORKER_COMMAND = (sys.executable, "-P", "-c", "from wug.web.worker import main; main()")
 """-P: files in the current folder must not shadow modules."""
 EXIT_TIMEOUT_SECONDS = 10.0
 """Time for the process to exit once its pipe is closed; it needs 1 s to stop a job, more on a busy machine."""
@@ -64,11 +64,6 @@ class WorkerProcess:
         self._killed = False
 
     @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
-    @property
     def is_alive(self) -> bool:
         """Whether it accepts tasks."""
         return not self._killed and self._process.poll() is None
@@ -98,11 +93,7 @@ class WorkerProcess:
         """Ask it to exit, and kill it after a timeout."""
         with self._sending:
             self._commands.close()
-        try:
-            self._process.wait(EXIT_TIMEOUT_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self._process.wait()
+        self._wait()
 
     def release(self) -> None:
         """Stop it and close its pipes; nobody may send or receive any more."""
@@ -111,15 +102,19 @@ class WorkerProcess:
 
     def _exit_reason(self) -> str:
         """How it exited, in words; a process that closed its pipe is about to exit."""
-        try:
-            code = self._process.wait(EXIT_TIMEOUT_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            code = self._process.wait()
+        code = self._wait()
         if code >= 0:
             return f"exited with code {code}: the terminal of wug view may say why"
         memory = ", which can mean that memory ran out" if -code == signal.SIGKILL else ""
         return f"was killed by signal {-code}{memory}"
+
+    def _wait(self) -> int:
+        """Its exit code; it is killed after a timeout."""
+        try:
+            return self._process.wait(EXIT_TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.wait()
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +147,7 @@ class JobQueue:
         self._command, self._idle_seconds = command, idle_seconds
         self._changed = threading.Condition()
         """Guards the fields below."""
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._jobs: dict[str, Job] = {}
         self._waiting: deque[Job] = deque()
         self._current: Job | None = None
         self._worker: WorkerProcess | None = None
@@ -166,10 +161,9 @@ class JobQueue:
             if len(self._waiting) >= MAX_WAITING_JOBS:
                 raise ModelError(f"{MAX_WAITING_JOBS} jobs are already waiting. Try again when some are done")
             self._jobs[job.id] = job
-            for ended_job in [other_job for other_job in self._jobs.values() if other_job.ended.is_set()][
-                :-MAX_ENDED_JOBS
-            ]:
-                del self._jobs[ended_job.id]
+            ended_ids = [other_job.id for other_job in self._jobs.values() if other_job.ended.is_set()]
+            for id in ended_ids[:-MAX_ENDED_JOBS]:
+                del self._jobs[id]
             self._waiting.append(job)
             self._changed.notify_all()
             if self._thread is None:
@@ -223,10 +217,8 @@ class JobQueue:
             try:
                 outcome = self._run_job(job)
             except WorkerExited as reason:
-                outcome = TaskEnded(
-                    "failed",
-                    error=f"the process that runs {job.model} {reason}. Its outputs so far are cached: try again",
-                )
+                text = f"the process that runs {job.model} {reason}. Its outputs so far are cached: try again"
+                outcome = TaskEnded("failed", error=text)
             except Exception as error:  # a bug, but later jobs must still run
                 _log.exception("job %s with %s", job.id, job.model)
                 self._kill_worker(job)
@@ -251,15 +243,14 @@ class JobQueue:
         return None
 
     def _run_job(self, job: Job) -> TaskEnded:
-        while True:
-            if job.stop.is_set():
-                return TaskEnded("stopped")
+        while not job.stop.is_set():
             try:
                 return self._run_in(self._live_worker(job), job)
             except WorkerExited:
                 if job.stage != "waiting":
                     raise
                 # The process exited while it was idle, which was not noticed yet: a new one takes the job.
+        return TaskEnded("stopped")
 
     def _run_in(self, worker: WorkerProcess, job: Job) -> TaskEnded:
         assert job.task is not None
@@ -297,15 +288,13 @@ def job_queue(site: Site) -> JobQueue:
 
 def scoring_models(models: Sequence[str]) -> list[str]:
     """The models that can score sentences, and those of which this is unknown."""
-    return [name for name in models if _returns(name) != "text"]
-
-
-def _returns(name: str) -> str:
-    """What a model returns: `scores`, `text`, or "" if its name is not valid."""
-    try:
-        return registry.traits(model_spec(name).backend).returns
-    except WugError:  # reported when the model is opened
-        return ""
+    names = []
+    for name in models:
+        with contextlib.suppress(WugError):  # reported when the model is opened
+            if registry.traits(model_spec(name).backend).returns == "text":
+                continue
+        names.append(name)
+    return names
 
 
 def _end(job: Job, outcome: TaskEnded) -> None:

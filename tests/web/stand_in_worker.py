@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from wug.errors import ModelError
 from wug.evaluation.handle import ModelHandle
 from wug.requests import Request, Scored, Token
-from wug.web.jobs.worker import main
+from wug.web.worker import main
 
 
 class Words:

@@ -1,1 +1,0 @@
-"""Background jobs: a queue in the server, and a worker process that evaluates models."""
