@@ -8,8 +8,8 @@ import pytest
 
 from wug.alignment import first_texts
 from wug.requests import Scored, Token
-from wug.views.text_display import JOINER, characters, direction, direction_runs, join_letters, mark_differences
-from wug.web.sentence_panels import score_panel
+from wug.views.text_display import JOINER, Piece, characters, direction_of, join_letters, mark_differences, runs_of
+from wug.web.pages.sentence import score_panel
 
 FAMILY = "👩\u200d👩\u200d👧"
 
@@ -63,14 +63,14 @@ def test_bits_of_the_parts_are_added_up_and_the_first_difference_is_found() -> N
     [("the", "ltr"), ("الولد", "rtl"), ("«שלום»", "rtl"), ("12.", "ltr"), ("猫", "ltr"), ("", "ltr"), ("3 ולד", "rtl")],
 )
 def test_a_text_runs_as_its_first_letter_does(text: str, way: str) -> None:
-    assert direction(text) == way
+    assert direction_of([Piece(text)]) == way
 
 
 def test_words_of_another_script_and_numbers_run_their_own_way() -> None:
     texts = ["رأى", "iPhone", ",", "2", "4", ".", "اليوم", "."]
-    found = [(run.direction, texts[run.positions.start : run.positions.stop]) for run in direction_runs(texts)]
+    found = [(way, [piece.text for piece in run]) for way, run in runs_of([*map(Piece, texts)])]
     assert found == [("rtl", ["رأى"]), ("ltr", ["iPhone", ",", "2", "4"]), ("rtl", [".", "اليوم", "."])]
-    assert [run.direction for run in direction_runs(["The", "dog", "."])] == ["ltr"]
+    assert [way for way, _ in runs_of([*map(Piece, ("The", "dog", "."))])] == ["ltr"]
 
 
 def test_arabic_letters_keep_the_form_that_they_have_inside_a_word() -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 MAX_TEXT_CHARACTERS = 600
 """Characters of a text that a page shows: model outputs may be very long."""
@@ -38,22 +38,23 @@ class Piece(NamedTuple):
     """CSS class, if words are shaded by surprisal."""
 
 
-class DirectionRun(NamedTuple):
-    """Neighbours with the same writing direction."""
+class HasText(Protocol):
+    """A span of a text, as here or as a page shows it."""
 
-    direction: Direction
-    positions: range
+    @property
+    def text(self) -> str:
+        """The characters."""
 
 
 Pieces = tuple[Piece, ...]
+AnyPiece = TypeVar("AnyPiece", bound=HasText)
 
 
 def mark_differences(first: str, second: str) -> tuple[Pieces, Pieces]:
     """Both texts, split where they differ; whitespace is ignored."""
-    first_words, second_words = _split_words(shorten_text(first)), _split_words(shorten_text(second))
-    sides = ([word for word, _ in words] for words in (first_words, second_words))
-    first_differs, second_differs = word_differences(*sides)
-    return _as_pieces(first_words, first_differs), _as_pieces(second_words, second_differs)
+    sides = [_split_words(shorten_text(text)) for text in (first, second)]
+    differ = word_differences(*([word for word, _ in words] for words in sides))
+    return _as_pieces(sides[0], differ[0]), _as_pieces(sides[1], differ[1])
 
 
 def single_piece(text: str) -> Pieces:
@@ -66,30 +67,19 @@ def word_differences(first_words: Sequence[str], second_words: Sequence[str]) ->
     shorter = min(len(first_words), len(second_words))
     prefix = next((index for index in range(shorter) if first_words[index] != second_words[index]), shorter)
     suffix = next((i for i in range(shorter - prefix) if first_words[-1 - i] != second_words[-1 - i]), shorter - prefix)
-    first_middle, second_middle = (
-        first_words[prefix : len(first_words) - suffix],
-        second_words[prefix : len(second_words) - suffix],
-    )
+    first_middle, second_middle = (words[prefix : len(words) - suffix] for words in (first_words, second_words))
     first_marks, second_marks = [True] * len(first_middle), [True] * len(second_middle)
     if len(first_middle) + len(second_middle) <= _MAX_COMPARED_WORDS:
         for a, b, size in SequenceMatcher(None, first_middle, second_middle, autojunk=False).get_matching_blocks():
             first_marks[a : a + size] = [False] * size
             second_marks[b : b + size] = [False] * size
-    return (
-        [False] * prefix + first_marks + [False] * suffix,
-        [False] * prefix + second_marks + [False] * suffix,
-    )
+    same_start, same_end = [False] * prefix, [False] * suffix
+    return same_start + first_marks + same_end, same_start + second_marks + same_end
 
 
-def direction_of(pieces: Sequence[Piece]) -> Direction:
-    """The writing direction of a text."""
-    return direction(" ".join(piece.text for piece in pieces))
-
-
-def runs_of(pieces: Sequence[Piece]) -> list[tuple[Direction, Sequence[Piece]]]:
-    """Pieces grouped by writing direction, since boxes are not reordered by the browser."""
-    spans = direction_runs([piece.text for piece in pieces])
-    return [(run.direction, pieces[run.positions.start : run.positions.stop]) for run in spans]
+def direction_of(pieces: Sequence[HasText]) -> Direction:
+    """The writing direction of a text: that of its first letter."""
+    return _first_direction(" ".join(piece.text for piece in pieces), _STRONG) or "ltr"
 
 
 def shorten_text(text: str) -> str:
@@ -151,27 +141,24 @@ def characters(texts: Sequence[str | None]) -> list[range]:
     return [range(a, b) for a, b in pairwise([*starts, len(texts)])]
 
 
-def direction(text: str) -> Direction:
-    """The writing direction of the first letter."""
-    return next((_STRONG[kind] for kind in map(unicodedata.bidirectional, text) if kind in _STRONG), "ltr")
+def _first_direction(text: str, kinds: Mapping[str, Direction]) -> Direction | None:
+    return next((kinds[kind] for kind in map(unicodedata.bidirectional, text) if kind in kinds), None)
 
 
-def direction_runs(texts: Sequence[str]) -> list[DirectionRun]:
-    """Texts grouped by writing direction; punctuation goes with the letters around it."""
-    base = direction(" ".join(texts))
-    directions = [_text_direction(text) for text in texts]
-    resolved_directions: list[Direction] = []
-    for index, text_direction in enumerate(directions):
-        next_direction = next((direction for direction in directions[index + 1 :] if direction is not None), None)
-        neutral_direction = (
-            resolved_directions[-1] if resolved_directions and resolved_directions[-1] == next_direction else base
-        )
-        resolved_directions.append(text_direction or neutral_direction)
-    spans: list[DirectionRun] = []
-    for run_direction, indices in groupby(range(len(texts)), key=resolved_directions.__getitem__):
-        positions = list(indices)
-        spans.append(DirectionRun(run_direction, range(positions[0], positions[-1] + 1)))
-    return spans
+def runs_of(pieces: Sequence[AnyPiece]) -> list[tuple[Direction, list[AnyPiece]]]:
+    """Pieces grouped by writing direction, since boxes are not reordered by the browser.
+
+    Punctuation goes with the letters around it.
+    """
+    base, kinds = direction_of(pieces), {**_STRONG, **_NUMBERS}
+    own_directions = [_first_direction(piece.text, kinds) for piece in pieces]
+    directions: list[Direction] = []
+    for index, own_direction in enumerate(own_directions):
+        next_direction = next(filter(None, own_directions[index + 1 :]), None)
+        neutral = directions[-1] if directions and directions[-1] == next_direction else base
+        directions.append(own_direction or neutral)
+    runs = groupby(zip(directions, pieces, strict=True), key=lambda pair: pair[0])
+    return [(run_direction, [piece for _, piece in run]) for run_direction, run in runs]
 
 
 def join_letters(texts: Sequence[str], continues_word: Sequence[bool]) -> list[str]:
@@ -185,11 +172,6 @@ def join_letters(texts: Sequence[str], continues_word: Sequence[bool]) -> list[s
             shaped_texts[index - 1] += JOINER
             shaped_texts[index] = JOINER + shaped_texts[index]
     return shaped_texts
-
-
-def _text_direction(text: str) -> Direction | None:
-    kinds = {**_STRONG, **_NUMBERS}
-    return next((kinds[kind] for kind in map(unicodedata.bidirectional, text) if kind in kinds), None)
 
 
 def _joins(text: str) -> bool:

@@ -18,12 +18,12 @@ import threading
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
 
 from wug import registry
 from wug.errors import InputError
-from wug.evaluation.inline_suites import as_file
 from wug.evaluation.suites import builtin_suites
 from wug.files import head, read_bytes, read_text, write_text
 from wug.outcomes import Result
@@ -190,14 +190,16 @@ def suite_editors() -> dict[str, SuiteEditor]:
     return {name: cast(SuiteEditor, editor) for name, editor in modules if editor is not None}
 
 
-def default_family() -> str:
-    """The family of new suites and opened files: that of the built-in suites that can be edited."""
-    return next(path.parent.name for path in builtin_suites().values() if path.parent.name in suite_editors())
+def editable_builtins() -> dict[str, Path]:
+    """Built-in suites that can be edited, by name: those of the first family that has an editor."""
+    suites = {name: path for name, path in builtin_suites().items() if path.parent.name in suite_editors()}
+    first_family = next(iter(suites.values())).parent
+    return {name: path for name, path in suites.items() if path.parent == first_family}
 
 
 def default_editor() -> SuiteEditor:
-    """The editor for new suites and opened files."""
-    return suite_editors()[default_family()]
+    """The editor for new suites and opened files: that of the built-in suites that can be edited."""
+    return suite_editors()[next(iter(editable_builtins().values())).parent.name]
 
 
 def editor_of(result: Result) -> SuiteEditor:
@@ -215,20 +217,11 @@ def suite_suffixes() -> tuple[str, ...]:
     return (*suffixes, *(f"{suffix}.gz" for suffix in suffixes))
 
 
-def editable_builtins() -> dict[str, Path]:
-    """Built-in suites that can be edited, by name."""
-    return {name: path for name, path in builtin_suites().items() if path.parent.name == default_family()}
-
-
 def find_suites(folder: Path) -> list[str]:
     """Suite files in a folder and its subfolders, as relative paths."""
-    names = []
-    for path in _files(folder):
-        if path.name.endswith(suite_suffixes()) and default_editor().is_suite(path, head(path)):
-            names.append(path.relative_to(folder).as_posix())
-            if len(names) == MAX_LISTED_SUITES:
-                break
-    return sorted(names)
+    files = (path for path in _files(folder) if path.name.endswith(suite_suffixes()))
+    suites = (path for path in files if default_editor().is_suite(path, head(path)))
+    return sorted(path.relative_to(folder).as_posix() for path in islice(suites, MAX_LISTED_SUITES))
 
 
 def open_suite(path: Path) -> tuple[Document, list[str]]:
@@ -238,12 +231,6 @@ def open_suite(path: Path) -> tuple[Document, list[str]]:
         return _browser_safe(document, notes), list(dict.fromkeys(notes))
     except RecursionError:
         raise InputError("nested too deeply to be a suite", file=path.name) from None
-
-
-def open_pasted_table(text: str) -> tuple[Document, list[str]]:
-    """The suite in a table from a spreadsheet, and notes about changes."""
-    with as_file(text, "the table") as path:
-        return default_editor().open_table(path)
 
 
 def suite_file_name(document: Mapping[str, Any], suffix: str) -> str:
@@ -299,24 +286,22 @@ def _digest(data: bytes) -> str:
 
 def _files(folder: Path) -> Iterator[Path]:
     """Files in a folder and two levels of subfolders, without hidden ones and symbolic links."""
-    budget = MAX_SCANNED_ENTRIES
-    folders = [(folder, 0)]
-    while folders:
-        directory, depth = folders.pop(0)
-        try:
-            entries = sorted(directory.iterdir())
-        except OSError:  # no permission
-            continue
-        for path in entries:
-            budget -= 1
-            if budget < 0:
-                return
-            if path.name.startswith(".") or path.is_symlink():
-                continue
-            if path.is_file():
-                yield path
-            elif path.is_dir() and depth < 2:
-                folders.append((path, depth + 1))
+    count, level = 0, [folder]
+    for _ in range(3):
+        folders: list[Path] = []
+        for directory in level:
+            with contextlib.suppress(OSError):  # no permission
+                for path in sorted(directory.iterdir()):
+                    count += 1
+                    if count > MAX_SCANNED_ENTRIES:
+                        return
+                    if path.name.startswith(".") or path.is_symlink():
+                        continue
+                    if path.is_file():
+                        yield path
+                    elif path.is_dir():
+                        folders.append(path)
+        level = folders
 
 
 def _browser_safe(value: Any, notes: list[str]) -> Any:

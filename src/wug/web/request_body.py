@@ -26,7 +26,6 @@ MAX_TIME_MS = 8_640_000_000_000_000
 """Latest time that JavaScript can represent, in milliseconds since 1970."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def json_endpoint(handle: Callable[[Request, JsonObject], Response | JsonObject]) -> Endpoint:
@@ -58,25 +57,15 @@ def parse_json_object(body: bytes) -> JsonObject:
         raise InputError("the request body is not JSON") from None
     if not isinstance(content, dict):
         raise InputError("the request body is not a JSON object")
-    _validate(content, may_have_surrogates=_ESCAPED_SURROGATE.search(body) is not None)
+    _validate(content)
     return content
 
 
-def timestamp_ms(content: JsonObject, key: str) -> int:
-    """A time in milliseconds since 1970."""
+def whole_number(content: JsonObject, key: str, meaning: str, maximum: int = MAX_TIME_MS) -> int:
+    """A whole number; InputError if there is another value, which says what it should mean."""
     number = content.get(key)
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_TIME_MS:
-        raise InputError(f"{key!r} should be a time in milliseconds since 1970")
-    return number
-
-
-def revision(content: JsonObject, key: str) -> int | None:
-    """The revision of a draft that the page has seen; None if it has seen none."""
-    number = content.get(key)
-    if number is not None and (
-        isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_TIME_MS
-    ):
-        raise InputError(f"{key!r} should be a revision number, or null")
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= maximum:
+        raise InputError(f"{key!r} should be {meaning}")
     return number
 
 
@@ -85,24 +74,18 @@ def replace_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _validate(content: JsonObject, *, may_have_surrogates: bool) -> None:
+def _validate(content: JsonObject) -> None:
     level: list[Any] = [content]
     for _ in range(MAX_DEPTH):
-        nested: list[Any] = []
+        values: list[Any] = []
         for container in level:
-            values = [*container, *container.values()] if isinstance(container, dict) else container
-            if may_have_surrogates:
-                invalid_text = next(
-                    (text for text in values if isinstance(text, str) and _SURROGATE.search(text)), None
-                )
-                if invalid_text is not None:
-                    raise InputError(
-                        f"{invalid_text[:80]!r} contains half a character (a lone surrogate): write it again"
-                    )
-            nested += [value for value in values if isinstance(value, dict | list)]
-        if not nested:
+            values += [*container, *container.values()] if isinstance(container, dict) else container
+        for text in values:
+            if isinstance(text, str) and _SURROGATE.search(text):
+                raise InputError(f"{text[:80]!r} contains half a character (a lone surrogate): write it again")
+        level = [value for value in values if isinstance(value, dict | list)]
+        if not level:
             return
-        level = nested
     raise InputError(f"the request body has more than {MAX_DEPTH} nested lists and objects")
 
 

@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import ipaddress
 import re
+from contextlib import suppress
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -114,7 +115,8 @@ class RequestGuard:
             return _reject(403, fault, "host")
         if (response := login_response(scope, self.site)) is not None:
             return response
-        if _content_length(headers) > MAX_BODY_BYTES:
+        length = headers.get("content-length", "")
+        if length.isdecimal() and (len(length) > 15 or int(length) > MAX_BODY_BYTES):
             return _reject(413, _TOO_LARGE, "size")
         if scope["method"] not in SAFE_METHODS and not _is_equal(headers.get("x-wug-token", ""), self.site.csrf_token):
             return _reject(403, _NO_TOKEN, "token")
@@ -122,43 +124,24 @@ class RequestGuard:
 
 
 def _foreign_request(headers: Headers, site: Site) -> str:
-    host = headers.get("host", "")
+    host, origin = headers.get("host", ""), headers.get("origin")
     if not _is_own_host(host, site):
         return f"This server does not accept the host name {host!r}. Open it at the address that wug view printed."
-    origin = headers.get("origin")
-    if origin is not None and _host_and_port(origin) != host.lower():
-        return f"A page of {origin!r} sent this request. Only wug's own pages may."
-    return ""
-
-
-def _host_and_port(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return ""
+    with suppress(ValueError):  # an origin that is no URL
+        if origin is None or urlsplit(origin).netloc.lower() == host.lower():
+            return ""
+    return f"A page of {origin!r} sent this request. Only wug's own pages may."
 
 
 def _is_own_host(host: str, site: Site) -> bool:
     try:
         name = urlsplit(f"//{host}").hostname or ""
+        if name in site.hosts:
+            return True
+        ipaddress.ip_address(name)  # DNS rebinding needs a name: an IP address is safe
+        return site.any_ip_address
     except ValueError:
         return False
-    if name.lower() in site.hosts:
-        return True
-    if not site.any_ip_address:
-        return False
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True  # DNS rebinding needs a name: an IP address is safe
-
-
-def _content_length(headers: Headers) -> int:
-    length = headers.get("content-length", "0")
-    if not length.isdecimal():
-        return 0
-    return int(length) if len(length) < 16 else MAX_BODY_BYTES + 1
 
 
 def _reject(status: int, text: str, reason: str) -> PlainTextResponse:
@@ -198,23 +181,20 @@ def login_response(scope: Scope, site: Site) -> Response | None:
     headers = Headers(scope=scope)
     url, token = _split_token(scope)
     is_authenticated = _is_authenticated(headers, site)
-    if token is not None and scope["method"] in SAFE_METHODS and (is_authenticated or _is_token(token, site)):
+    may_log_in = token is not None and (is_authenticated or _is_equal(token, site.access_token))
+    if may_log_in and scope["method"] in SAFE_METHODS:
         return _log_in(url, headers, site)
     return None if is_authenticated else _deny(url, scope, headers)
 
 
 def _is_authenticated(headers: Headers, site: Site) -> bool:
     kind, _, bearer = headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer" and _is_token(bearer.strip(), site):
+    if kind.lower() == "bearer" and _is_equal(bearer.strip(), site.access_token):
         return True
     name = cookie_name(headers.get("host", ""))
     # A server at another port can set a cookie of the same name before ours, so each is checked.
     pairs = [part.strip().partition("=") for line in headers.getlist("cookie") for part in line.split(";")]
-    return any(key == name and _is_token(value, site) for key, _, value in pairs)
-
-
-def _is_token(text: str, site: Site) -> bool:
-    return _is_equal(text, site.access_token)
+    return any(key == name and _is_equal(value, site.access_token) for key, _, value in pairs)
 
 
 def _is_equal(text: str, token: str) -> bool:
@@ -237,16 +217,13 @@ def _split_token(scope: Scope) -> tuple[str, str | None]:
 
 
 def _log_in(url: str, headers: Headers, site: Site) -> Response:
-    response: Response
+    response: Response = RedirectResponse(url, status_code=303, headers={"cache-control": "no-store"})
     if headers.get("sec-fetch-site") in CROSS_SITE:
         # After a link on another site, browsers send no strict cookie through all redirects; a page of this site that
         # refreshes to the URL ends that.
         response = _page(leads_to=url)
-    else:
-        response = RedirectResponse(url, status_code=303, headers={"cache-control": "no-store"})
-    response.set_cookie(
-        cookie_name(headers.get("host", "")), site.access_token, httponly=True, samesite="strict", path="/"
-    )
+    name = cookie_name(headers.get("host", ""))
+    response.set_cookie(name, site.access_token, httponly=True, samesite="strict", path="/")
     return response
 
 

@@ -18,7 +18,7 @@ from job_helpers import shared
 from tiny_masked import save_masked
 from wug.requests import Scored, Token
 from wug.web.jobs import JobQueue
-from wug.web.sentence_panels import align, first_difference, score_panel, token_candidates
+from wug.web.pages.sentence import align, first_difference, score_panel, token_candidates
 from wug.web.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -141,7 +141,7 @@ def test_a_process_that_dies_is_one_message_and_the_next_question_is_answered(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = JobQueue(
-        (sys.executable, str(Path(__file__).parents[1] / "jobs" / "stand_in_worker.py"), str(tmp_path / "loads.txt"))
+        (sys.executable, str(Path(__file__).parents[1] / "stand_in_worker.py"), str(tmp_path / "loads.txt"))
     )
     monkeypatch.setattr("wug.web.jobs.JobQueue", lambda: jobs)
     _, client = client_with(site, "leaving", "words")
@@ -207,7 +207,9 @@ def test_a_question_for_likeliest_tokens_that_makes_no_sense_is_refused(
 
 
 def test_tokens_are_aligned_and_their_difference_is_in_bits() -> None:
-    found = align(scored("the boys swim here", 1, 2, 3, 4), scored("the boys over there swim here", 1, 2, 5, 6, 4.5, 4))
+    found = list(
+        align(scored("the boys swim here", 1, 2, 3, 4), scored("the boys over there swim here", 1, 2, 5, 6, 4.5, 4))
+    )
     assert [(one.first, one.second, one.text) for one in found] == [
         ("the", "the", ""),
         ("boys", "boys", ""),

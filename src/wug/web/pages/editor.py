@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError
-from wug.evaluation.inline_suites import read_suite
+from wug.evaluation.inline_suites import as_file, read_suite
 from wug.labels import short_names
 from wug.rows import Filter
 from wug.web.downloads import content_disposition
@@ -32,7 +32,6 @@ from wug.web.editor import (
     editable_builtins,
     editor_of,
     find_suites,
-    open_pasted_table,
     open_suite,
     safe_file_name,
     save_suite,
@@ -42,7 +41,7 @@ from wug.web.editor import (
 )
 from wug.web.jobs import job_queue, scoring_models
 from wug.web.pages.assets import NO_STORE
-from wug.web.request_body import JsonObject, json_endpoint, revision, timestamp_ms
+from wug.web.request_body import JsonObject, json_endpoint, whole_number
 from wug.web.site import JsonResponse, NavLink, Site, build_url, site_of
 from wug.web.worker import run_suites
 
@@ -113,8 +112,10 @@ def _create_draft(request: Request, content: JsonObject) -> JsonObject:
 
 
 async def _upload(request: Request) -> Response:
+    """Create a draft of an uploaded file."""
     name = Path(unquote(request.headers.get("x-file-name", "suite.json"))).name
-    return JsonResponse(await run_in_threadpool(_open_upload, site_of(request), name, await request.body()))
+    document, notes = await run_in_threadpool(_open_upload, name, await request.body())
+    return JsonResponse(_draft_address(site_of(request), document, " ".join([name, *notes])))
 
 
 def _edit_result(request: Request) -> Response:
@@ -130,9 +131,12 @@ def _read_draft(request: Request) -> Response:
 
 
 def _write_draft(request: Request, content: JsonObject) -> Response | JsonObject:
-    drafts, id = draft_store(site_of(request)), request.path_params["draft"]
+    drafts, id, document = draft_store(site_of(request)), request.path_params["draft"], _document(content)
+    changed = whole_number(content, "changed", "a time in milliseconds since 1970")
+    is_first = content.get("seen") is None
+    seen_revision = None if is_first else whole_number(content, "seen", "a revision number, or null")
     try:
-        new_draft = drafts.update(id, _document(content), timestamp_ms(content, "changed"), revision(content, "seen"))
+        new_draft = drafts.update(id, document, changed, seen_revision)
     except DraftConflict as conflict:
         their_draft = dataclasses.asdict(conflict.theirs)
         return JsonResponse({"error": str(conflict), "theirs": their_draft}, status_code=409)
@@ -156,7 +160,8 @@ def _open_table(request: Request, content: JsonObject) -> JsonObject:
     text = content.get("text")
     if not isinstance(text, str):
         raise InputError("'text' should be a table")
-    document, notes = open_pasted_table(text)
+    with as_file(text, "the table") as path:
+        document, notes = default_editor().open_table(path)
     return {"document": document, "notes": notes}
 
 
@@ -222,7 +227,7 @@ def _stop_job(request: Request, content: JsonObject) -> JsonObject:
 def _results(request: Request) -> Response:
     """The scores of a run's first suite that can be edited."""
     reader, run = site_of(request).reader, request.path_params["run"]
-    summary = next((candidate for candidate in reader.overview([run]) if candidate.kind in suite_editors()), None)
+    summary = next((summary for summary in reader.overview([run]) if summary.kind in suite_editors()), None)
     if summary is None:
         raise StoreError(f"run {run} has no result of a suite that can be edited")
     result, _ = reader.result(summary.id)
@@ -299,14 +304,13 @@ def _draft_of_result(site: Site, number: str) -> Draft:
     return draft_store(site).create(editor.suite_of_result(judged_result), _now_ms(), origin, id)
 
 
-def _open_upload(site: Site, name: str, data: bytes) -> JsonObject:
+def _open_upload(name: str, data: bytes) -> tuple[Document, list[str]]:
     if not name.endswith(suite_suffixes()):
         raise InputError(f"{name!r} is not a suite file: {', '.join(default_editor().SUFFIXES)}")
     with tempfile.TemporaryDirectory(prefix="wug-") as folder:
         path = Path(folder) / safe_file_name(name)
         path.write_bytes(data)
         try:
-            document, notes = open_suite(path)
+            return open_suite(path)
         except InputError as error:
             raise InputError(str(error).replace(str(path), name)) from None
-    return _draft_address(site, document, " ".join([name, *notes]))

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import functools
+import math
 import threading
-from collections.abc import Callable, Hashable
-from pathlib import Path
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.errors import InputError, WugError
-from wug.evaluation.models import model_spec
-from wug.identity import ModelId
+from wug.alignment import first_texts
+from wug.errors import InputError
 from wug.outcomes import Outcome, Result, Signature
+from wug.requests import LN2, Scored, Token
 from wug.rows import OutcomeRow
-from wug.views.parts import ItemView
+from wug.views.parts import ItemView, shade
+from wug.views.text_display import characters, join_letters
 from wug.web.editor import default_editor
 from wug.web.jobs import Job, JobQueue, job_queue, scoring_models
-from wug.web.request_body import JsonObject, json_endpoint
+from wug.web.request_body import JsonObject, json_endpoint, whole_number
 from wug.web.security import CROSS_SITE
-from wug.web.sentence_panels import ModelPanel, score_panel, token_candidates
 from wug.web.site import JsonResponse, NavLink, Site, site_of
 from wug.web.worker import JobTask, likeliest_tokens, score_texts
 
@@ -43,22 +46,18 @@ class JobCache:
 
     def __init__(self, queue: JobQueue) -> None:
         self._queue = queue
-        self._jobs: dict[Hashable, Job] = {}
+        self.jobs: dict[Hashable, Job] = {}
         self._by_page: dict[str, list[Job]] = {}
         self._lock = threading.Lock()
-
-    def find(self, key: Hashable) -> Job | None:
-        """The job of a key; None if there is none."""
-        return self._jobs.get(key)
 
     def start(self, key: Hashable, model: str, task: Callable[[], JobTask]) -> Job:
         """The job of a key, started if there is none or if it failed."""
         with self._lock:
-            job = self._jobs.get(key)
+            job = self.jobs.get(key)
             if job is None or (job.ended.is_set() and job.stage != "done"):
-                while len(self._jobs) > MAX_CACHED_JOBS:
-                    del self._jobs[next(iter(self._jobs))]
-                job = self._jobs[key] = self._queue.start(model, task())
+                while len(self.jobs) > MAX_CACHED_JOBS:
+                    del self.jobs[next(iter(self.jobs))]
+                job = self.jobs[key] = self._queue.start(model, task())
             return job
 
     def replace(self, page: str, jobs: list[Job]) -> None:
@@ -83,7 +82,7 @@ def job_cache(site: Site) -> JobCache:
 def _page(request: Request) -> Response:
     site, cache = site_of(request), job_cache(site_of(request))
     texts, models, fault = _parse(request)
-    is_new = any(cache.find((model, texts)) is None for model in models)
+    is_new = any(cache.jobs.get((model, texts)) is None for model in models)
     if not fault and texts and is_new and request.headers.get("sec-fetch-site") in CROSS_SITE:
         fault = "This link came from another site. Press Score to score its sentences."
     task = functools.partial(score_texts, texts, site.cache)
@@ -92,7 +91,12 @@ def _page(request: Request) -> Response:
         cache.replace(page, jobs)
     for job in jobs:
         job.ended.wait(WAIT_SECONDS / len(jobs))
-    panels = [_panel(job) for job in jobs]
+    panels = [
+        score_panel(job.model, job.result)
+        if job.stage == "done"
+        else ModelPanel(job.model, (), ended=job.ended.is_set(), error=_error(job))
+        for job in jobs
+    ]
     return site.render(
         request,
         "sentence.html",
@@ -113,7 +117,7 @@ def _state(request: Request) -> Response:
     if fault:
         raise InputError(fault)
     cache = job_cache(site_of(request))
-    jobs = [cache.find((model, texts)) for model in models]
+    jobs = [cache.jobs.get((model, texts)) for model in models]
     states = [{"model": model} | (job.state() if job else {}) for model, job in zip(models, jobs, strict=True)]
     is_done = all(job is None or job.ended.is_set() for job in jobs)
     return JsonResponse({"done": is_done, "models": states}, headers={"cache-control": "no-store"})
@@ -122,11 +126,10 @@ def _state(request: Request) -> Response:
 def _likeliest(request: Request, content: JsonObject) -> JsonObject:
     """The most probable tokens at a position of a sentence."""
     site = site_of(request)
-    text, model, position = content.get("text"), content.get("model"), content.get("token")
+    text, model = content.get("text"), content.get("model")
     if not isinstance(text, str) or not 0 < len(text) <= MAX_SENTENCE_CHARACTERS or model not in site.models:
         raise InputError("a sentence and one of the models of this page are needed")
-    if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < MAX_SENTENCE_CHARACTERS:
-        raise InputError("'token' should be the index of a token, from 0")
+    position = whole_number(content, "token", "the index of a token, from 0", MAX_SENTENCE_CHARACTERS - 1)
     job = job_cache(site).start(
         (model, text, position), model, lambda: likeliest_tokens(text, position, MAX_CANDIDATES)
     )
@@ -163,43 +166,185 @@ def _parse(request: Request) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     texts = tuple(text for sentence in [*query.getlist("s"), *linked_texts] if (text := " ".join(sentence.split())))
     models = tuple(dict.fromkeys(query.getlist("m")))
     if linked_texts and not models:
-        models = _matching_model(site, query.get("model", ""))
-    unknown_models = [model for model in models if model not in site.models]
-    if unknown_models:
+        models = tuple(scoring_models(site.models)[:1])
+    if unknown := [model for model in models if model not in site.models]:
         names = ", ".join(site.models) or "none"
-        return texts, (), f"{unknown_models[0]!r} is not one of the models of this page. There is: {names}"
+        return texts, (), f"{unknown[0]!r} is not one of the models of this page. There is: {names}"
     if len(texts) > MAX_SENTENCES:
         return texts[:MAX_SENTENCES], models, f"{len(texts)} sentences are too many at once: {MAX_SENTENCES} at most."
     limit = MAX_SENTENCE_CHARACTERS
     if any(len(text) > limit for text in texts):
         return tuple(text[:limit] for text in texts), models, f"A sentence has more than {limit} characters."
-    if texts and not models:
-        return texts, models, "Choose a model."
-    return texts, models, ""
-
-
-def _matching_model(site: Site, id: str) -> tuple[str, ...]:
-    """The model of this page with a model id from a result, else the first that can score sentences."""
-    scorers = scoring_models(site.models)
-    model_id = ModelId.parse(id)
-    matches = [name for name in scorers if id and _result_name(name) == (model_id.backend, model_id.name)]
-    return tuple(matches[:1] or scorers[:1])
-
-
-def _result_name(name: str) -> tuple[str, str] | None:
-    """Backend and name that a model has in results; None if that is unknown."""
-    try:
-        spec = model_spec(name)
-    except WugError:
-        return None
-    return spec.backend, Path(spec.name).name if Path(spec.name).exists() else spec.name
-
-
-def _panel(job: Job) -> ModelPanel:
-    if job.stage == "done":
-        return score_panel(job.model, job.result)
-    return ModelPanel(job.model, (), ended=job.ended.is_set(), error=_error(job))
+    return texts, models, "" if models or not texts else "Choose a model."
 
 
 def _error(job: Job) -> str:
     return job.error or ("The job was stopped." if job.stage == "stopped" else "")
+
+
+class TokenBox(NamedTuple):
+    """A token as the page shows it, or several tokens that make up one character."""
+
+    text: str
+    bits: str
+    shade: str
+    """CSS class of the background."""
+    differs: bool = False
+    """Whether it is the first token that not all sentences share."""
+    joined: bool = False
+    """Whether it continues the word of the previous token."""
+    parts: int = 1
+    """Number of tokens; several if each is a part of one character."""
+    place: int = 0
+    """Index of its first token."""
+    entropy: str = ""
+    """Entropy in bits at its first token; empty if unknown."""
+    rank: str = ""
+    """Rank of its first token by probability; empty if unknown."""
+
+
+class ScoredSentence(NamedTuple):
+    """A sentence with its tokens."""
+
+    text: str
+    pieces: tuple[TokenBox, ...]
+    total: str
+    mean: str
+    """Bits per token."""
+    change: str = ""
+    """Difference from the first sentence in bits; empty for the first."""
+    is_least: bool = False
+    """Whether it is the least surprising of several."""
+    unscored: int = 0
+    """Tokens without a probability."""
+
+
+class AlignedTokens(NamedTuple):
+    """A token of each sentence, either of which may be missing."""
+
+    first: str
+    second: str
+    difference: float | None
+    """Surprisal of the second minus that of the first, in bits; None if one of them is unknown."""
+
+    @property
+    def text(self) -> str:
+        """The difference with its sign; empty if it is unknown or rounds to 0."""
+        difference = round(self.difference or 0.0, 1)
+        return f"{'+' if difference > 0 else '−'}{abs(difference):.1f}" if difference else ""
+
+    @property
+    def shade(self) -> str:
+        """CSS class of the background: the larger the difference, the stronger."""
+        return shade(abs(self.difference)) if self.text and self.difference is not None else ""
+
+
+class ModelPanel(NamedTuple):
+    """One model's scores for all sentences."""
+
+    model: str
+    lines: tuple[ScoredSentence, ...]
+    ended: bool = True
+    error: str = ""
+    verdict: str = ""
+    token_pairs: tuple[AlignedTokens, ...] = ()
+    """The tokens of two sentences above each other; empty for another number of sentences."""
+
+
+def score_panel(model: str, scored: Sequence[Scored]) -> ModelPanel:
+    """The panel of one model."""
+    totals = [sentence.surprisal() for sentence in scored]
+    difference_index = first_difference([sentence.tokens for sentence in scored])
+    lines: list[ScoredSentence] = []
+    for sentence, total in zip(scored, totals, strict=True):
+        count, change = sum(token.logprob is not None for token in sentence.tokens), total - totals[0]
+        signed_change = f"{'+' if change >= 0 else '−'}{abs(change):.1f}" if math.isfinite(change) else "–"
+        lines.append(
+            ScoredSentence(
+                text=sentence.text,
+                pieces=tuple(_boxes(sentence, difference_index)),
+                total=_bits(total),
+                mean=_bits(total / count) if count else "–",
+                change=signed_change if lines else "",
+                is_least=total == min(totals) < max(totals),
+                unscored=len(sentence.tokens) - count,
+            )
+        )
+    token_pairs = tuple(align(*scored)) if len(scored) == 2 else ()
+    return ModelPanel(model, tuple(lines), verdict=_verdict(totals), token_pairs=token_pairs)
+
+
+def first_difference(sentences: Sequence[Sequence[Token]]) -> int | None:
+    """Index of the first token that not all sentences share; None if there is none."""
+    columns = zip_longest(*([token.text for token in tokens] for tokens in sentences))
+    return next((index for index, texts in enumerate(columns) if len(set(texts)) > 1), None)
+
+
+def token_candidates(tokens: Sequence[Token]) -> list[dict[str, str]]:
+    """The most probable tokens at a position: text, bits and percent."""
+    return [
+        {
+            "text": token.text.strip() or "␣",
+            "bits": _bits(-token.logprob / LN2),
+            "percent": f"{100 * math.exp(token.logprob):.1f}",
+        }
+        for token in tokens
+        if token.logprob is not None
+    ]
+
+
+def _verdict(totals: Sequence[float]) -> str:
+    if len(totals) < 2:
+        return ""
+    low = min(totals)
+    if all(total == low for total in totals):
+        return "All sentences are equally surprising."
+    runner_up = sorted(totals)[1]
+    margin = f"by {_bits(runner_up - low)} bits" if runner_up > low else "tied with another one"
+    word = "less" if len(totals) == 2 else "the least"
+    return f"Sentence {totals.index(low) + 1} is {word} surprising, {margin}."
+
+
+def _boxes(scored: Scored, difference_index: int | None) -> Iterator[TokenBox]:
+    """The tokens; those that make up one character as one, with their total surprisal."""
+    texts, tokens = first_texts(scored), scored.tokens
+    unknown = [None] * len(tokens)
+    entropies, ranks = scored.entropies or unknown, scored.ranks or unknown
+    spans = characters(texts)
+    starts = [tokens[span.start].start for span in spans]
+    continues_word = [0 < at < len(scored.text) and not scored.text[at - 1].isspace() for at in starts]
+    labels = join_letters(
+        ["".join(text for position in span if (text := texts[position])) for span in spans], continues_word
+    )
+    for span, text, is_joined in zip(spans, labels, continues_word, strict=True):
+        known_bits = [bits for position in span if (bits := tokens[position].surprisal) is not None]
+        bits = min(sum(known_bits), 1e6) if known_bits else None
+        yield TokenBox(
+            text=text.strip() or "␣",
+            bits="–" if bits is None else _bits(sum(known_bits)),
+            shade=shade(bits),
+            differs=difference_index in span,
+            joined=is_joined,
+            parts=len(span),
+            place=span.start,
+            entropy="" if (nats := entropies[span.start]) is None else _bits(nats / LN2),
+            rank="" if (rank := ranks[span.start]) is None else f"{rank:,}",
+        )
+
+
+def _bits(value: float) -> str:
+    return "∞" if value == math.inf else f"{value + 0.0:.1f}".replace("-", "−")
+
+
+def align(first: Scored, second: Scored) -> Iterator[AlignedTokens]:
+    """The tokens of two sentences, with equal ones above each other."""
+    first_tokens, second_tokens = first.tokens, second.tokens
+    texts = [[token.text for token in tokens] for tokens in (first_tokens, second_tokens)]
+    for _, start, end, other_start, other_end in SequenceMatcher(
+        None, texts[0], texts[1], autojunk=False
+    ).get_opcodes():
+        for pair in zip_longest(first_tokens[start:end], second_tokens[other_start:other_end]):
+            first_text, second_text = ("" if token is None else token.text.strip() or "␣" for token in pair)
+            bits = [None if token is None else token.surprisal for token in pair]
+            difference = None if bits[0] is None or bits[1] is None else bits[1] - bits[0]
+            yield AlignedTokens(first_text, second_text, difference)
