@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,7 +17,7 @@ from wug.labels import short_names
 from wug.outcomes import Signature
 from wug.results.contrasts import Contrast, Disagreement, RunComparison, Side, Spread
 from wug.tables import Display, FormattedTable, RowTable
-from wug.views.terminal import common_signature, print_signature
+from wug.views.terminal import print_notes
 
 COLUMNS = (
     *("suite", "kind", "metric", "first", "second", "runs_first", "runs_second", "n", "items", "unit"),
@@ -52,11 +51,8 @@ def table(comparison: RunComparison) -> RowTable:
     tables = []
     for first, second, contrasts in side_pairs(comparison):
         legend = {side.label: side.name for side in (first, second)}
-        signature_texts = [
-            str(mark) for mark in dict.fromkeys(mark for contrast in contrasts for mark in contrast.signatures)
-        ]
-        cells = [line(contrast) for contrast in contrasts]
-        tables.append(FormattedTable(head(first.label, second.label), cells, ALIGN, legend, signature_texts))
+        cells, marks = list(map(line, contrasts)), list(map(str, signatures(contrasts)))
+        tables.append(FormattedTable(head(first.label, second.label), cells, ALIGN, legend, marks))
     document = {
         "sides": [asdict(side) for side in comparison.sides],
         "difference": "second minus first",
@@ -93,27 +89,22 @@ def show(comparison: RunComparison, console: Console) -> None:
         for contrast in contrasts:
             for text in _disagreement_lines(contrast):
                 console.print(Text(text, style="dim"))
-    for note in notes(comparison):
-        console.print(Text(note, style="dim"))
-    for warning in warnings(comparison):
-        console.print(Text(f"warning: {warning}", style="yellow"))
-    print_signature(common_signature(signatures(comparison)), console)
+    print_notes(console, notes(comparison), warnings(comparison), signatures(comparison.contrasts))
 
 
 def side_names(comparison: RunComparison) -> dict[str, str]:
     """Names of the sides by label, with short names of their models."""
     model_names = short_names(model for side in comparison.sides for model in side.models)
-    return {side.label: _short_side_name(side, model_names) for side in comparison.sides}
+    names = {}
+    for side in comparison.sides:
+        model = side.models[0] if len(set(side.models)) == 1 else ""
+        names[side.label] = side.name.replace(model, model_names[model]) if model else side.name
+    return names
 
 
-def _short_side_name(side: Side, model_names: Mapping[str, str]) -> str:
-    models = set(side.models)
-    return side.name.replace(side.models[0], model_names[side.models[0]]) if len(models) == 1 else side.name
-
-
-def signatures(comparison: RunComparison) -> list[Signature]:
+def signatures(contrasts: Iterable[Contrast]) -> list[Signature]:
     """The signatures of all compared results."""
-    return list(dict.fromkeys(mark for contrast in comparison.contrasts for mark in contrast.signatures))
+    return list(dict.fromkeys(mark for contrast in contrasts for mark in contrast.signatures))
 
 
 def side_pairs(comparison: RunComparison) -> Iterator[tuple[Side, Side, list[Contrast]]]:
@@ -189,13 +180,9 @@ def summary(comparison: RunComparison) -> list[str]:
             if won[side.label]
         ]
         if scores:
-            undecided_count = n - len(significant)
-            undecided_note = (
-                f"; {undecided_count} {'shows' if undecided_count == 1 else 'show'} no difference"
-                if undecided_count
-                else ""
-            )
-            sentences.append(f"{' and '.join(scores)} of {plural(n, 'test')}{undecided_note} (p < 0.05{level}).")
+            undecided = n - len(significant)
+            rest = f"; {undecided} {'shows' if undecided == 1 else 'show'} no difference" if undecided else ""
+            sentences.append(f"{' and '.join(scores)} of {plural(n, 'test')}{rest} (p < 0.05{level}).")
         else:
             sentences.append(f"No difference between {b} and {a} is shown by {plural(n, 'test')} (p < 0.05{level}).")
     return sentences
@@ -262,14 +249,17 @@ def warnings(comparison: RunComparison) -> list[str]:
     tests_by_warning: dict[str, list[str]] = {}
     for contrast in comparison.contrasts:
         for warning in contrast.warnings:
-            tests_by_warning.setdefault(warning, []).append(
-                f"{contrast.suite}, {metric_label(contrast.metric, contrast.kind)}"
-            )
+            tests_by_warning.setdefault(warning, []).append(name_of_test(contrast))
     contrast_warnings = [
         f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}: {text}"
         for text, names in tests_by_warning.items()
     ]
     return [*comparison.warnings, *contrast_warnings]
+
+
+def name_of_test(contrast: Contrast) -> str:
+    """Suite and metric."""
+    return f"{contrast.suite}, {metric_label(contrast.metric, contrast.kind)}"
 
 
 def counts(contrast: Contrast) -> str:
@@ -284,24 +274,15 @@ def counts(contrast: Contrast) -> str:
 def explanations(disagreement: Disagreement, contrast: Contrast) -> Iterator[tuple[str, str]]:
     """Details of a disagreement: shared ones without a label, then those of each side."""
     first, second = disagreement.detail_first, disagreement.detail_second
-    shared_detail = {key: value for key, value in first.items() if second.get(key) == value}
-    yield from (("", text) for text in [_detail_text(shared_detail)] if text)
-    for side, detail in ((contrast.first, first), (contrast.second, second)):
-        text = _detail_text({key: value for key, value in detail.items() if key not in shared_detail})
-        if text:
-            yield side.label, text
-
-
-def _detail_text(detail: Mapping[str, Any]) -> str:
-    facts = [f"{key}: {_short_value(value)}" for key, value in detail.items() if isinstance(value, str | int | float)]
-    return " · ".join(facts)
-
-
-def _short_value(value: str | float) -> str:
-    if isinstance(value, float):
-        return number(value)
-    text = " ".join(str(value).split())
-    return text if len(text) <= MAX_DETAIL_CHARACTERS else f"{text[:MAX_DETAIL_CHARACTERS]}…"
+    shared = {key: value for key, value in first.items() if second.get(key) == value}
+    for label, detail in (("", shared), (contrast.first.label, first), (contrast.second.label, second)):
+        facts = []
+        for key, value in detail.items():
+            if isinstance(value, str | int | float) and (not label or key not in shared):
+                text = number(value) if isinstance(value, float) else " ".join(str(value).split())
+                facts.append(f"{key}: {text[:MAX_DETAIL_CHARACTERS]}{'…' * (len(text) > MAX_DETAIL_CHARACTERS)}")
+        if facts:
+            yield label, " · ".join(facts)
 
 
 def head(first: str, second: str) -> list[str]:
@@ -345,7 +326,7 @@ def _table(first: str, second: str, contrasts: Sequence[Contrast]) -> Table:
 def _disagreement_lines(contrast: Contrast) -> Iterator[str]:
     if not contrast.disagreements:
         return
-    about = f"{contrast.suite}, {metric_label(contrast.metric, contrast.kind)}"
+    about = name_of_test(contrast)
     if contrast.both is not None:
         yield f"{about}: {counts(contrast)}"
     listed_count = len(contrast.disagreements)

@@ -48,8 +48,18 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
     subject = side_pairs[0] if len(side_pairs) == 1 else "Differences"
     title = "difference (percentage points)" if share else f"difference in {name}"
     has_metrics = len({c.metric for c in contrasts}) > 1
+    scale = 100 if share else 1
     points = [
-        _point(c, 100 if share else 1, has_metrics, _minus(c, names) if len(side_pairs) > 1 else "") for c in contrasts
+        charts.Point(
+            row=metric_label(c.metric, c.kind) if has_metrics else c.suite,
+            value=scale * c.difference,
+            low=None if c.low is None else scale * c.low,
+            high=None if c.high is None else scale * c.high,
+            n=c.n,
+            series=_minus(c, names) if len(side_pairs) > 1 else "",
+            group=c.suite if has_metrics else "",
+        )
+        for c in contrasts
     ]
     counts = {c.n for c in contrasts}
     about = caption([c.suite for c in contrasts], (), counts.pop() if len(counts) == 1 else None)
@@ -73,15 +83,3 @@ def _figure(metric: str, contrasts: Sequence[Contrast], names: Mapping[str, str]
 
 def _minus(c: Contrast, names: Mapping[str, str]) -> str:
     return f"{names[c.second.label]} − {names[c.first.label]}"
-
-
-def _point(c: Contrast, scale: int, has_metrics: bool, series: str) -> charts.Point:
-    return charts.Point(
-        row=metric_label(c.metric, c.kind) if has_metrics else c.suite,
-        value=scale * c.difference,
-        low=None if c.low is None else scale * c.low,
-        high=None if c.high is None else scale * c.high,
-        n=c.n,
-        series=series,
-        group=c.suite if has_metrics else "",
-    )

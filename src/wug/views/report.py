@@ -82,29 +82,6 @@ Sections = dict[str, dict[str, list[ReportSection]]]
 """Section → suite → results."""
 
 
-class _Charts:
-    """SVG and specification of figures; both of one figure are made from one chart."""
-
-    def __init__(self) -> None:
-        self._last: tuple[Figure, dict[str, Any]] | None = None
-
-    def _unstyled_spec(self, figure: Figure) -> dict[str, Any]:
-        if self._last is None or self._last[0] is not figure:
-            self._last = (figure, vega.unstyled_spec(figure.chart))
-        return self._last[1]
-
-    def spec(self, figure: Figure) -> dict[str, Any]:
-        """The specification for the script."""
-        return {**vega.page_spec(self._unstyled_spec(figure)), "description": figure.title}
-
-    def svg(self, figure: Figure) -> Any:
-        """The picture without JavaScript."""
-        from markupsafe import Markup
-
-        # Vega escapes every text that it writes into an SVG.
-        return Markup(vega.page_svg(self._unstyled_spec(figure)))
-
-
 def render(
     reports: Sequence[ReportedResult], comparison: RunComparison | None = None, lead: ReportLead | None = None
 ) -> str:
@@ -154,7 +131,12 @@ def overview_of(results: Sequence[Result]) -> Figure | None:
 def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
     all_rows = [rows_of(report.result) for report in reports]
     shown_items = [family_views.items_of(report.result, rows) for report, rows in zip(reports, all_rows, strict=True)]
-    limits = _item_limits(shown_items, all_rows)
+    # Small sections leave more items for others.
+    sizes = {
+        index: min(MAX_SECTION_ITEMS, sum(_sizes(*pair).values()))
+        for index, pair in enumerate(zip(shown_items, all_rows, strict=True))
+    }
+    limits = family_views.allocate_rows(sizes, max(MAX_PAGE_ITEMS, MIN_SECTION_ITEMS * len(sizes)))
     several_sections = len({(report.result.kind, phenomenon_of(report.result.meta)) for report in reports}) > 1
     entries: list[ReportSection] = []
     for index, (report, model) in enumerate(zip(reports, _model_names(reports), strict=True)):
@@ -177,15 +159,6 @@ def _entries(reports: Sequence[ReportedResult]) -> list[ReportSection]:
     return [entry for suites in _by_section(entries).values() for suite in suites.values() for entry in suite]
 
 
-def _item_limits(items: Sequence[ItemsView], rows: Sequence[Rows]) -> dict[int, int]:
-    """Maximum number of items per section; small sections leave more for others."""
-    sizes = {
-        index: min(MAX_SECTION_ITEMS, sum(_sizes(*pair).values()))
-        for index, pair in enumerate(zip(items, rows, strict=True))
-    }
-    return family_views.allocate_rows(sizes, max(MAX_PAGE_ITEMS, MIN_SECTION_ITEMS * len(sizes)))
-
-
 def _sizes(items: ItemsView, rows: Rows) -> dict[int, int]:
     return {index: rows.tally(sample.metric)[sample.value or ""] for index, sample in enumerate(items.samples)}
 
@@ -204,16 +177,12 @@ def _samples(
 def _model_names(reports: Sequence[ReportedResult]) -> list[str]:
     """Short names of the models, unique among the results of a suite."""
     model_names = short_names(report.result.model for report in reports)
+    keys = [(report.result.suite, report.result.model) for report in reports]
     names: list[str] = []
     for index, report in enumerate(reports):
-        positions = [
-            position
-            for position, candidate in enumerate(reports)
-            if (candidate.result.suite, candidate.result.model) == (report.result.suite, report.result.model)
-        ]
-        suffix = f"run {report.run}" if report.run is not None else f"no. {positions.index(index) + 1}"
-        name = model_names[report.result.model]
-        names.append(name if len(positions) == 1 else f"{name} ({suffix})")
+        number = keys[: index + 1].count(keys[index])
+        suffix = f" (no. {number})" if report.run is None else f" (run {report.run})"
+        names.append(model_names[report.result.model] + suffix * (keys.count(keys[index]) > 1))
     return names
 
 
@@ -337,11 +306,18 @@ def _slug(text: str, used_ids: set[str]) -> str:
 
 def _environment(*, has_svg: bool, has_charts: bool) -> Environment:
     from jinja2 import PackageLoader
+    from markupsafe import Markup
 
-    charts = _Charts()
+    def chart(figure: Figure) -> tuple[dict[str, Any], Markup | None]:
+        """The specification for the script, and the picture without JavaScript, made from one chart."""
+        spec = vega.unstyled_spec(figure.chart)
+        # Vega escapes every text that it writes into an SVG.
+        svg = Markup(vega.page_svg(spec)) if has_svg else None
+        return {**vega.page_spec(spec), "description": figure.title}, svg
+
     environment = view_environment(PackageLoader("wug.views", "templates"))
-    environment.globals["still"], environment.globals["drawn"] = has_svg, has_charts
-    environment.filters["vega_spec"], environment.filters["svg"] = charts.spec, charts.svg
+    environment.globals["drawn"] = has_charts
+    environment.filters["chart"] = chart
     return environment
 
 

@@ -23,7 +23,7 @@ from wug.views import charts, vega
 from wug.views.comparison import p_text
 from wug.views.grouped import chance_level
 from wug.views.parts import Figure
-from wug.views.terminal import common_signature, print_signature, print_table
+from wug.views.terminal import print_notes, print_table
 
 if TYPE_CHECKING:
     import altair
@@ -60,10 +60,8 @@ def curve_table(curves: Curves) -> RowTable:
 def show_points(curves: Curves, console: Console) -> None:
     """Print the curves point by point."""
     print_table(FormattedTable(CURVE_HEAD, _curve_rows(curves), "lllrrrrr"), console, group_columns=3)
-    console.print(Text("Intervals are 95%; ± is one standard deviation between runs.", style="dim"))
-    for warning in curves.warnings:
-        console.print(Text(f"warning: {warning}", style="yellow"))
-    print_signature(common_signature(curves.signatures), console)
+    note = "Intervals are 95%; ± is one standard deviation between runs."
+    print_notes(console, [note], curves.warnings, curves.signatures)
 
 
 def show_curves(curves: Curves, console: Console, *, by_field: bool = False) -> None:
@@ -73,11 +71,9 @@ def show_curves(curves: Curves, console: Console, *, by_field: bool = False) -> 
         curves = replace(curves, curves=_leading_curves(curves.curves, MAX_ROWS_BY_FIELD if by_field else MAX_ROWS))
         curve_count, steps = len(curves.curves), _spread(steps, MAX_COLUMNS)
         counts = ((curve_count, total, "curves"), (len(steps), len(_steps(curves)), "steps"))
-        limit_notes = [
-            f"{count:,} of {full_count:,} {noun}" for count, full_count, noun in counts if count < full_count
-        ]
-        if limit_notes:
-            console.print(Text(f"{', '.join(limit_notes)}; all with --format csv", style="dim"))
+        limits = [f"{count:,} of {full_count:,} {noun}" for count, full_count, noun in counts if count < full_count]
+        if limits:
+            console.print(Text(f"{', '.join(limits)}; all with --format csv", style="dim"))
     names = curve_names(list(curves.curves))
     values = [{p.step: value_text(p.value, share=c.share) for p in c.points} for c in curves.curves]
     columns = [f"{step:,.10g}" for step in steps]
@@ -90,9 +86,8 @@ def show_curves(curves: Curves, console: Console, *, by_field: bool = False) -> 
         table = FormattedTable(("step", *names), _without_middle(rows), "r" * (1 + len(names)))
     print_table(table, console)
     max_runs = max((len(point.runs) for curve in curves.curves for point in curve.points), default=1)
-    if max_runs > 1:
-        console.print(Text(f"Means of up to {max_runs} runs per step.", style="dim"))
-    print_signature(common_signature(curves.signatures), console)
+    notes = [f"Means of up to {max_runs} runs per step."] if max_runs > 1 else []
+    print_notes(console, notes, (), curves.signatures)
 
 
 def curve_figures(curves: Curves, unit: str = STEP) -> list[Figure]:
@@ -164,9 +159,7 @@ def show_comparison(comparison: SweepComparison, console: Console) -> None:
     """Print two sweeps step by step."""
     console.print(Text(f"A = {comparison.first}\nB = {comparison.second}"))
     print_table(FormattedTable(COMPARISON_HEAD, _comparison_rows(comparison), "llrrrrrrr"), console, group_columns=2)
-    for warning in comparison.warnings:
-        console.print(Text(f"warning: {warning}", style="yellow"))
-    print_signature(common_signature(_signatures(comparison)), console)
+    print_notes(console, (), comparison.warnings, _signatures(comparison))
 
 
 def result_matrix(runs: Iterable[tuple[str, int | None, Sequence[Result]]]) -> SweepMatrix:
@@ -210,8 +203,7 @@ def show_matrix(matrix: SweepMatrix, console: Console) -> None:
     table = _formatted_matrix(matrix)
     print_table(replace(table, rows=_without_middle(table.rows)), console)
     names = metric_names(matrix.suites, (list(map(headline_estimate, line.results)) for line in matrix.lines))
-    console.print(Text(f"Values: {names}.", style="dim"))
-    print_signature(common_signature(matrix.signatures), console)
+    print_notes(console, [f"Values: {names}."], (), matrix.signatures)
 
 
 def metric_names(suites: Sequence[str], rows: Iterable[Sequence[FormattedEstimate | None]]) -> str:
@@ -230,15 +222,12 @@ def step_axis(steps: Sequence[float], unit: str = STEP) -> Any:
     """The horizontal axis of training steps: logarithmic, and linear below the first step if one of them is 0."""
     alt = vega.altair()
     positive_steps = [step for step in steps if step > 0]
+    first, last = positive_steps[0], positive_steps[-1]
     has_zero = steps[0] <= 0
-    scale = (
-        alt.Scale(type="symlog", constant=positive_steps[0], domain=[0, positive_steps[-1]], nice=False)
-        if has_zero
-        else alt.Scale(type="log", domain=[positive_steps[0], positive_steps[-1]], nice=False)
-    )
+    kind = {"type": "symlog", "constant": first} if has_zero else {"type": "log"}
+    scale = alt.Scale(**kind, domain=[0 if has_zero else first, last], nice=False)
     marks = (10.0**power * factor for power in range(-3, 16) for factor in (1, 2, 5))
-    inner_marks = [mark for mark in marks if positive_steps[0] < mark < positive_steps[-1]]
-    ticks = [*([0.0] if has_zero else []), positive_steps[0], *inner_marks, positive_steps[-1]]
+    ticks = [*([0.0] if has_zero else []), first, *(mark for mark in marks if first < mark < last), last]
     # The format of an axis would give all ticks the prefix of the largest: 0k for 100.
     label = "format(datum.value, '~s')"
     axis = alt.Axis(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 
 from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType
 from rich.markup import escape
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from wug import registry
@@ -63,9 +63,8 @@ def show(results: Sequence[Result], console: Console, by: Sequence[str] | None =
         for result in results_with_warnings:
             for warning in result.warnings:
                 console.print(Text(f"  {result.suite}: {warning}", style="yellow"))
-    for source in dict.fromkeys(filter(None, map(dataset_line, results))):
-        console.print(Text(f"data: {source}", style="dim"))
-    print_signature(common_signature([result.signature for result in results]), console)
+    sources = dict.fromkeys(filter(None, map(dataset_line, results)))
+    print_notes(console, [f"data: {source}" for source in sources], (), [result.signature for result in results])
 
 
 def block(result: Result, model: str, by: Sequence[str] | None = None) -> RenderableType:
@@ -78,18 +77,30 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
     selected_fields = {first_field} if by is None else set(by)
     if ALL_FIELDS in selected_fields:
         selected_fields = set(field_counts)
-    head = Text.assemble((result.suite, "bold"), f"  {plural(result.n, 'item')} · {model}", _status(result))
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold", ratio=1)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    metrics = _by_metric(result)
+    status = "" if result.status == "complete" else f"  {result.status}"
+    head = Text.assemble((result.suite, "bold"), f"  {plural(result.n, 'item')} · {model}", (status, "bold red"))
+    table = Table.grid(
+        Column(no_wrap=True),
+        Column(overflow="fold", ratio=1),
+        Column(justify="right", no_wrap=True),
+        Column(no_wrap=True),
+        padding=(0, 2),
+    )
+    metrics: dict[str, dict[str, list[Estimate]]] = {}
+    for estimate in result.estimates:
+        if result.metric(estimate.metric).headline:
+            fields = metrics.setdefault(estimate.metric, {})
+            fields.setdefault(ResultGroup.parse(estimate.group).field, []).append(estimate)
     other_metrics = {estimate.metric for estimate in result.estimates} - metrics.keys()
     has_more = any(result.metric(name).derived is None for name in other_metrics)
     for index, (metric, fields) in enumerate(metrics.items()):
         shown_fields = {name: estimates for name, estimates in fields.items() if name in selected_fields}
-        lines = list(_group_rows(result, shown_fields))
+        lines = [
+            (f"    {estimate.group}", f"n = {estimate.n:,}", *cells(result, estimate))
+            for field, estimates in shown_fields.items()
+            if field != "all" and len(estimates) > 1  # a single group says no more than `all` does
+            for estimate in sorted(estimates, key=_by_number)
+        ]
         if index and len(metrics) > MAX_BROKEN_DOWN_METRICS:
             lines, has_more = [], has_more or bool(lines)
         if "all" not in fields and result.metric(metric).split_by in shown_fields:
@@ -117,7 +128,7 @@ def block(result: Result, model: str, by: Sequence[str] | None = None) -> Render
 
 def overview(results: Sequence[Result]) -> Table:
     """One row per suite, model and metric."""
-    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    table = plain_table()
     names = short_names(result.model for result in results)
     has_models, has_warnings = len(names) > 1, any(result.warnings for result in results)
     space = " " * len(WARNING_MARK) * has_warnings
@@ -167,7 +178,7 @@ def _means(results: Sequence[Result], field: str) -> Table:
         for name, value in field_values:
             values.setdefault(result.model, {}).setdefault(name, []).append(value)
     has_models, names = len(values) > 1, short_names(values)
-    table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    table = plain_table()
     for name in (field, *(["model"] if has_models else [])):
         table.add_column(name, overflow="fold")
     table.add_column("mean of suites", justify="right")
@@ -182,20 +193,23 @@ def _means(results: Sequence[Result], field: str) -> Table:
     return table
 
 
+def plain_table() -> Table:
+    """A table without lines."""
+    return Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+
+
 def print_table(table: FormattedTable, console: Console, *, group_columns: int = 0) -> None:
     """Print a table; of neighbouring rows with the same first `group_columns` cells, only the first shows them."""
-    grid = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
+    grid = plain_table()
     for column, (name, align) in enumerate(zip(table.head, table.align, strict=True)):
         justify: JustifyMethod = "right" if align == "r" else "left"
         grid.add_column(escape(name), justify=justify, overflow="fold", no_wrap=0 < group_columns <= column)
     previous_group: Sequence[str] = ()
     for row in table.rows:
-        is_repeated = group_columns > 0 and row[:group_columns] == previous_group
-        grid.add_row(
-            *([""] * group_columns if is_repeated else map(escape, row[:group_columns])),
-            *map(escape, row[group_columns:]),
-        )
-        previous_group = row[:group_columns]
+        group = row[:group_columns]
+        shown_group = [""] * len(group) if group == previous_group else group
+        grid.add_row(*map(escape, (*shown_group, *row[group_columns:])))
+        previous_group = group
     console.print(grid)
 
 
@@ -210,12 +224,18 @@ def common_signature(signatures: Sequence[Signature]) -> Signature:
     """The fields of all signatures, with … for those that differ or are missing in some."""
     keys = dict.fromkeys(key for signature in signatures for key, _ in signature.fields)
     values = {key: {signature.get(key) for signature in signatures} for key in keys}
-    return Signature(
-        tuple(
-            (key, str(*distinct_values) if len(distinct_values) == 1 else "…")
-            for key, distinct_values in values.items()
-        )
-    )
+    return Signature(tuple((key, str(*found) if len(found) == 1 else "…") for key, found in values.items()))
+
+
+def print_notes(
+    console: Console, notes: Iterable[str] = (), warnings: Iterable[str] = (), signatures: Sequence[Signature] = ()
+) -> None:
+    """Print what is below a table: notes, warnings, and what all signatures share."""
+    for note in notes:
+        console.print(Text(note, style="dim"))
+    for warning in warnings:
+        console.print(Text(f"warning: {warning}", style="yellow"))
+    print_signature(common_signature(signatures), console)
 
 
 def print_signature(signature: Signature, console: Console) -> None:
@@ -223,29 +243,7 @@ def print_signature(signature: Signature, console: Console) -> None:
     console.print(Text(str(signature), style="dim"), soft_wrap=True)
 
 
-def _by_metric(result: Result) -> dict[str, dict[str, list[Estimate]]]:
-    by_metric: dict[str, dict[str, list[Estimate]]] = {}
-    for estimate in result.estimates:
-        if not result.metric(estimate.metric).headline:
-            continue
-        fields = by_metric.setdefault(estimate.metric, {})
-        fields.setdefault(ResultGroup.parse(estimate.group).field, []).append(estimate)
-    return by_metric
-
-
-def _group_rows(result: Result, fields: Mapping[str, Sequence[Estimate]]) -> Iterator[tuple[str, str, str, str]]:
-    for field, estimates in fields.items():
-        if field == "all" or len(estimates) < 2:  # which says no more than `all` does
-            continue
-        for estimate in sorted(estimates, key=_by_number):
-            yield f"    {estimate.group}", f"n = {estimate.n:,}", *cells(result, estimate)
-
-
 def _by_number(estimate: Estimate) -> float:
     """The group as a number; −1 for others, which come first."""
     value = ResultGroup.parse(estimate.group).value
     return int(value) if value.isdecimal() and len(value) < 16 else -1
-
-
-def _status(result: Result) -> tuple[str, str]:
-    return ("", "") if result.status == "complete" else (f"  {result.status}", "bold red")
