@@ -44,9 +44,8 @@ def group_effects(result: Result, metric: str, excluded_fields: Container[str] =
     name = metric_label(metric, result.kind)
     label = f"{name} (bits)" if unit == "bits" else name
     draw = partial(dots, note=interval_note(result, metric), value=label, share=False)
-    fields = {
-        name: rows for name, rows in by_field(result, metric).items() if len(rows) > 1 and name not in excluded_fields
-    }
+    groups = by_field(result, metric)
+    fields = {field: rows for field, rows in groups.items() if len(rows) > 1 and field not in excluded_fields}
     for figure in field_figures(fields, draw, id=f"{metric}-groups", value=name.capitalize()):
         yield replace(figure, folded=True)
 
@@ -81,11 +80,9 @@ def _items(rows: Rows, metric: Metric) -> list[tuple[str, float]]:
     derivation = metric.derived
     if derivation is None or rows.tally(derivation.metric)[""] > MAX_DOTS:
         return []
-    effects = (
-        (row.outcome, derivation.value(row.outcome.detail))
-        for row in rows.each(Filter(derivation.metric), keys=(derivation.plus, derivation.minus))
-    )
-    return [(o.item, value) for o, value in effects if o.value is not None and finite_or_none(value) is not None]
+    judged = (row.outcome for row in rows.each(Filter(derivation.metric), keys=(derivation.plus, derivation.minus)))
+    effects = ((o.item, derivation.value(o.detail)) for o in judged if o.value is not None)
+    return [(item, value) for item, value in effects if finite_or_none(value) is not None]
 
 
 def _draw(effects: list[Effect]) -> altair.LayerChart:

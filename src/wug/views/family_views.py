@@ -124,25 +124,22 @@ def sampled_groups(items: ItemsView, sample: ItemSample, rows: Rows, limit: int)
     candidates.sort()
     candidate_counts = Counter(group for _, group in candidates)
     sample_by_group = spread_sample(candidates, limit, lambda pair: pair[1])
-    sampled_rows = {name: rows.read([position for position, _ in members]) for name, members in sample_by_group.items()}
-    order = [
-        *(name for name in sample.titles if name in sampled_rows),
-        *(name for name in sampled_rows if name not in sample.titles),
-    ]
-    return [
-        SampledGroup(
-            name=sample.heading(name),
-            title=sample.titles.get(name, ""),
-            count=counts[name],
-            total=sizes[name],
-            items=tuple(
-                (row, items.show(row, judgements))
-                for row, judgements in zip(sampled_rows[name], rows.same_items(sampled_rows[name]), strict=True)
-            ),
-            remainder=candidate_counts[name] - len(sampled_rows[name]),
-        )
-        for name in order
-    ]
+    groups = []
+    for name in dict.fromkeys((*sample.titles, *sample_by_group)):
+        if name in sample_by_group:
+            members = rows.read([position for position, _ in sample_by_group[name]])
+            shown = zip(members, rows.same_items(members), strict=True)
+            groups.append(
+                SampledGroup(
+                    name=sample.heading(name),
+                    title=sample.titles.get(name, ""),
+                    count=counts[name],
+                    total=sizes[name],
+                    items=tuple((row, items.show(row, judgements)) for row, judgements in shown),
+                    remainder=candidate_counts[name] - len(members),
+                )
+            )
+    return groups
 
 
 @functools.cache
@@ -197,11 +194,14 @@ def intro_of(result: Result, rows: Rows, items: ItemsView) -> Intro:
     """The first lines about a result, by the family's module `view` or by defaults."""
     view = view_of(result.kind)
     question = view.question(result) if view.question else ""
+    if not question:
+        question, mark, _ = registry.family_of(result.kind).title.partition(": ")[2].partition("?")
+        question = f"{question[:1].upper()}{question[1:]}?" if mark else ""
     example = view.example(result, rows) if view.example else _first_item(rows, items)
     family_verdict = view.verdict(result) if view.verdict else ""
-    numbers = example is not None and any(line.value for line in example.lines)
-    note = items.samples[0].note if numbers and items.samples else ""
-    return Intro(question or _family_question(result.kind), example, note, family_verdict or verdict(result))
+    has_numbers = example is not None and any(line.value for line in example.lines)
+    note = items.samples[0].note if has_numbers and items.samples else ""
+    return Intro(question, example, note, family_verdict or verdict(result))
 
 
 def verdict(result: Result) -> str:
@@ -228,11 +228,6 @@ def verdict(result: Result) -> str:
         return f"Not distinguishable from chance ({percent(chance)}), which is in {interval}."
     side = "Above" if estimate.low > chance else "Below"
     return f"{side} chance ({percent(chance)}), which is outside {interval}."
-
-
-def _family_question(kind: str) -> str:
-    question, mark, _ = registry.family_of(kind).title.partition(": ")[2].partition("?")
-    return f"{question[:1].upper()}{question[1:]}?" if mark else ""
 
 
 def _first_item(rows: Rows, items: ItemsView) -> LinesPart | None:

@@ -47,17 +47,18 @@ def final_parts(result: Result) -> Iterator[ViewPart]:
 @functools.cache
 def published_values(suite: str, metric: str) -> tuple[PublishedScore, ...]:
     """The published values of a metric on a suite."""
-    text = read_text(ASSETS / "published_results.toml")
-    tables: Sequence[Mapping[str, Any]] = tomllib.loads(text)["tables"]
-    values = []
-    for table in tables:
-        if table["metric"] == metric and suite in table["suites"]:
-            position = table["suites"].index(suite)
-            for model, value in zip(table["models"], table["values"][position], strict=True):
-                if not math.isnan(value):
-                    size = table["sizes"][position]
-                    values.append(PublishedScore(model, value, size, table["source"], table["origin"]))
-    return tuple(values)
+    tables: Sequence[Mapping[str, Any]] = tomllib.loads(read_text(ASSETS / "published_results.toml"))["tables"]
+    rows = [
+        (table, table["suites"].index(suite))
+        for table in tables
+        if table["metric"] == metric and suite in table["suites"]
+    ]
+    return tuple(
+        PublishedScore(model, value, table["sizes"][position], table["source"], table["origin"])
+        for table, position in rows
+        for model, value in zip(table["models"], table["values"][position], strict=True)
+        if not math.isnan(value)
+    )
 
 
 def published_results_part(result: Result) -> TablePart | None:

@@ -59,9 +59,8 @@ def default_field(result: Result) -> str | None:
 
 def break_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
     """The results with their estimates over all items and over the groups of some fields."""
-    known_fields = {Group.parse(estimate.group).field for result in results for estimate in result.estimates} - {
-        OVERALL
-    }
+    fields = {Group.parse(estimate.group).field for result in results for estimate in result.estimates}
+    known_fields = fields - {OVERALL}
     for name in by:
         if not known_fields:
             raise InputError(f"these results are not broken down by any field, so not by {name!r}")
@@ -71,12 +70,7 @@ def break_down(results: Sequence[Result], by: Sequence[str]) -> list[Result]:
         return list(results)
     selected_fields = {OVERALL, *by}
     return [
-        replace(
-            result,
-            estimates=tuple(
-                estimate for estimate in result.estimates if Group.parse(estimate.group).field in selected_fields
-            ),
-        )
+        replace(result, estimates=tuple(e for e in result.estimates if Group.parse(e.group).field in selected_fields))
         for result in results
     ]
 
@@ -180,15 +174,12 @@ def protocol_table(results: Sequence[tuple[int, Result]], suites: Sequence[str] 
         InputError: If no model was run under two protocols.
     """
     selected_results = [(number, result) for number, result in results if matches(result.suite, suites)]
-    protocols: dict[str, set[str]] = {}
-    for _, result in selected_results:
-        protocols.setdefault(result.model, set()).add(_protocol(result))
-    if not any(len(names) > 1 for names in protocols.values()):
+    protocols = {(result.model, _protocol(result)) for _, result in selected_results}
+    if len(protocols) == len({model for model, _ in protocols}):
         raise InputError("these runs follow one protocol: run the suite again with --protocol NAME, and name both runs")
     model_suites = list(dict.fromkeys((result.model, result.suite) for _, result in selected_results))
     selected_results.sort(key=lambda numbered: model_suites.index((numbered[1].model, numbered[1].suite)))
-    units = {"value": "share"}
-    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(selected_results)), units=units)
+    return RowTable(PROTOCOL_COLUMNS, list(_protocol_rows(selected_results)), units={"value": "share"})
 
 
 def _protocol_rows(numbered_results: Sequence[tuple[int, Result]]) -> Iterator[tuple[object, ...]]:
@@ -199,24 +190,13 @@ def _protocol_rows(numbered_results: Sequence[tuple[int, Result]]) -> Iterator[t
         first_values = firsts.setdefault((result.model, result.suite), dict(values))
         shared_items = first_values.keys() & values.keys()
         changed_count = sum(first_values[item] != values[item] for item in shared_items)
-        overall = next(
-            (estimate for estimate in result.estimates if (estimate.metric, estimate.group) == (metric, OVERALL)), None
-        )
-        rules = " ".join(
-            f"{key}:{setting}" for key in PROTOCOL_RULES if (setting := result.signature.get(key)) is not None
-        )
-        value, n = (None, 0) if overall is None else (overall.value, overall.n)
+        overall = next((e for e in result.estimates if (e.metric, e.group) == (metric, OVERALL)), None)
+        settings = ((key, result.signature.get(key)) for key in PROTOCOL_RULES)
+        rules = " ".join(f"{key}:{setting}" for key, setting in settings if setting is not None)
         yield (
-            number,
-            result.suite,
-            result.model,
-            _protocol(result),
-            rules,
-            metric,
-            value,
-            n,
-            len(shared_items),
-            changed_count,
+            *(number, result.suite, result.model, _protocol(result), rules, metric),
+            *((None, 0) if overall is None else (overall.value, overall.n)),
+            *(len(shared_items), changed_count),
         )
 
 

@@ -29,15 +29,9 @@ def view_environment(loader: BaseLoader) -> Environment:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.globals["comparisons"] = comparison_text
-    environment.filters["part_type"] = part_type
+    environment.filters |= {"part_type": part_type, "strip": strip, "direction": direction_of, "runs": runs_of}
+    environment.filters |= {"plural": plural, "metric_label": metric_label, "number": number, "local_time": local_time}
     environment.filters["count"] = lambda number: f"{number:,}"
-    environment.filters["plural"] = plural
-    environment.filters["metric_label"] = metric_label
-    environment.filters["number"] = number
-    environment.filters["local_time"] = local_time
-    environment.filters["strip"] = strip
-    environment.filters["direction"] = direction_of
-    environment.filters["runs"] = runs_of
     environment.tests["listed"] = lambda value: isinstance(value, list | tuple)
     return environment
 

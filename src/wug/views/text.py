@@ -15,7 +15,7 @@ from wug import registry
 from wug.formatting import escape_controls, metric_label
 from wug.outcomes import Result
 from wug.results.queries import rows_of
-from wug.rows import Filter, OutcomeRow, Rows
+from wug.rows import Filter, OutcomeRow
 from wug.tables import Display, FormattedTable, RowTable
 from wug.views.family_views import items_of
 from wug.views.parts import (
@@ -179,51 +179,38 @@ def failing_items(result: Result) -> Iterator[FailingItem]:
     for row in rows.each(Filter(value="false")):
         if row.outcome.metric != summary:  # which repeats the others
             failing_rows.setdefault(row.outcome.item, []).append(row)
-    for name, item_rows, judgements in _with_judgements(failing_rows, rows):
-        distinct_items: list[tuple[ItemView, list[str]]] = []
-        for row in item_rows:
-            item = items.show(row, judgements)._replace(failed_metrics=())
-            metrics = next((metrics for previous_item, metrics in distinct_items if previous_item == item), None)
-            if metrics is None:
-                distinct_items.append((item, metrics := []))
-            metrics.append(row.outcome.metric)
-        for item, metrics in distinct_items:
-            note = item.note if item.fails else ""
-            unique_metrics, text = tuple(dict.fromkeys(metrics)), tuple(item_lines(item))
-            yield FailingItem(
-                result.suite,
-                result.model,
-                items.noun,
-                name,
-                unique_metrics,
-                note,
-                dict(item_rows[0].outcome.groups),
-                text,
-            )
-
-
-def _with_judgements(
-    by_item: Mapping[str, Sequence[OutcomeRow]], rows: Rows
-) -> Iterator[tuple[str, Sequence[OutcomeRow], tuple[OutcomeRow, ...]]]:
-    items = list(by_item.items())
-    for start in range(0, len(items), BATCH_ITEMS):
-        batch = items[start : start + BATCH_ITEMS]
-        judgements = rows.same_items([item_rows[0] for _, item_rows in batch])
-        yield from (
-            (name, item_rows, item_judgements)
-            for (name, item_rows), item_judgements in zip(batch, judgements, strict=True)
-        )
+    rows_by_item = list(failing_rows.values())
+    for start in range(0, len(rows_by_item), BATCH_ITEMS):
+        batch = rows_by_item[start : start + BATCH_ITEMS]
+        for item_rows, judgements in zip(batch, rows.same_items([members[0] for members in batch]), strict=True):
+            metrics: list[tuple[ItemView, list[str]]] = []
+            for row in item_rows:
+                item = items.show(row, judgements)._replace(failed_metrics=())
+                same = next((names for other_item, names in metrics if other_item == item), None)
+                if same is None:
+                    metrics.append((item, same := []))
+                same.append(row.outcome.metric)
+            for item, names in metrics:
+                yield FailingItem(
+                    suite=result.suite,
+                    model=result.model,
+                    noun=items.noun,
+                    item=item_rows[0].outcome.item,
+                    metrics=tuple(dict.fromkeys(names)),
+                    note=item.note if item.fails else "",
+                    groups=dict(item_rows[0].outcome.groups),
+                    text=tuple(item_lines(item)),
+                )
 
 
 def failing_lines(results: Sequence[Result]) -> Iterator[str]:
     """The failing items as lines of text, or one line if there are none."""
     for result in results:
-        has_no_failures = True
+        item = None
         for item in failing_items(result):
-            has_no_failures = False
             yield item.head(result.kind)
             yield from (f"    {line}" for line in item.text)
-        if has_no_failures:
+        if item is None:
             yield f"{result.suite}  no item fails  ({result.n:,} of {result.model})"
 
 
