@@ -1,4 +1,4 @@
-/* Charts with a legend of buttons, and strips of dots, for report and site. */
+/* Charts with a legend of buttons, strips of dots, and blocks to copy, for report and site. */
 window.wugCharts = (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
@@ -8,6 +8,11 @@ window.wugCharts = (() => {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(given)) made.setAttribute(key, value);
     made.append(...inside);
+    return made;
+  };
+  const button = (words, act) => {
+    const made = element("button", { type: "button" }, words);
+    made.addEventListener("click", () => act(made));
     return made;
   };
   const drawn = (name, given) => {
@@ -167,5 +172,19 @@ window.wugCharts = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
-  return { draw, strip, save, element };
+  // A button that copies the code of a block, or selects it where a page may not write to the clipboard.
+  const copyable = (block) => {
+    const copy = (made) => {
+      const code = block.querySelector("code");
+      const say = (word) => { made.textContent = word; setTimeout(() => { made.textContent = "Copy"; }, 1500); };
+      const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
+      if (!navigator.clipboard) return pick();
+      return navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
+    };
+    const frame = element("div", { class: "copying" });
+    block.replaceWith(frame);
+    frame.append(block, button("Copy", copy));
+  };
+
+  return { draw, strip, save, element, button, copyable };
 })();

@@ -20,44 +20,21 @@
       const plot = document.getElementById(data.dataset.chart);
       charts.set(plot, data);
       if (window.vegaEmbed) watch.observe(plot);
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = "Save as SVG";
-      button.addEventListener("click", () => wugCharts.save(plot, plot.id));
-      plot.after(button);
+      plot.after(wugCharts.button("Save as SVG", () => wugCharts.save(plot, plot.id)));
     }
 
     for (const box of root.querySelectorAll("[data-strip]")) wugCharts.strip(box);
 
-    for (const block of root.querySelectorAll("pre.copy")) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = "Copy";
-      const say = (word) => { button.textContent = word; setTimeout(() => { button.textContent = "Copy"; }, 1500); };
-      button.addEventListener("click", () => {
-        const code = block.querySelector("code");
-        const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
-        if (!navigator.clipboard) return pick();
-        navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
-      });
-      const frame = document.createElement("div");
-      frame.className = "copying";
-      block.replaceWith(frame);
-      frame.append(block, button);
-    }
+    for (const block of root.querySelectorAll("pre.copy")) wugCharts.copyable(block);
 
     for (const items of root.querySelectorAll(".items")) {
       const all = items.querySelectorAll(":scope > details");
       if (all.length < 2) continue;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = "Open all";
-      button.addEventListener("click", () => {
+      items.before(wugCharts.button("Open all", (button) => {
         const open = button.textContent === "Open all";
         for (const one of all) one.open = open;
         button.textContent = open ? "Close all" : "Open all";
-      });
-      items.before(button);
+      }));
     }
   };
   prepare(document);

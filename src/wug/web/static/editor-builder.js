@@ -1,4 +1,5 @@
 /* The builder of a prediction: a region in one condition is less or more surprising than in another. */
+import { element } from "./site.js";
 
 const SIMPLE = /^\s*\(\s*([^;()]+?)\s*;\s*%\s*([^%]+?)\s*%\s*\)\s*([<>])\s*\(\s*([^;()]+?)\s*;\s*%\s*([^%]+?)\s*%\s*\)\s*$/;
 
@@ -16,7 +17,7 @@ export const simpleText = ({ region, first, sign, second }) => `(${region};%${fi
 /* In a 2 × 2 design: the difference between the first two conditions is larger than between the others. */
 export const interactionText = (region, [a, b, c, d]) => `((${region};%${b}%) - (${region};%${a}%)) > ((${region};%${d}%) - (${region};%${c}%))`;
 
-export const makeBuilder = (element, write) => {
+export const makeBuilder = (write) => {
   const made = element("div", "builder");
   const select = (label) => { const one = element("select"); one.setAttribute("aria-label", label); return one; };
   const parts = { region: select("Region"), first: select("In this condition"), sign: select("Less or more surprising"), second: select("Than in this condition") };

@@ -1,11 +1,10 @@
 /* Checks the suite like `wug check` while it is edited, with links to the cells. */
 import { sentenceOf } from "./editor-model.js";
-import { send } from "./site.js";
+import { by, element, read, send } from "./site.js";
 
 const CHECK = 250;
 
 export const makeChecking = ({ state, textOf, predictions, grid, isNew }) => {
-  const by = (name) => document.getElementById(name);
   let waiting = null, latest = 0;
 
   const check = async () => {
@@ -13,9 +12,8 @@ export const makeChecking = ({ state, textOf, predictions, grid, isNew }) => {
     try {
       const body = `{"formulas":${JSON.stringify(was.predictions.map(({ text }) => text))},"document":${textOf()}}`;
       const answer = await send("/editor/check.json", { body, headers: { "Content-Type": "application/json" } });
-      const said = await answer.json();
+      const said = await read(answer);
       if (mine !== latest) return;
-      if (!answer.ok) throw new Error(said.error);
       if (was.predictions.length === state().predictions.length) predictions.setSaid(said.predictions);
       problems(said.problems);
     } catch (error) {
@@ -42,22 +40,14 @@ export const makeChecking = ({ state, textOf, predictions, grid, isNew }) => {
   };
 
   const problem = ({ level, message, count, places }) => {
-    const made = document.createElement("li");
-    made.className = level;
-    const word = document.createElement("b");
-    word.textContent = level === "error" ? "Error" : "Warning";
-    made.append(word, " ");
-    const where = document.createElement("span");
-    where.textContent = `${message} `;
-    made.append(where);
+    const made = element("li", level);
+    made.append(element("b", "", level === "error" ? "Error" : "Warning"), " ", element("span", "", `${message} `));
     places.slice(0, 3).forEach((place) => {
       const goes = [place.item, place.region, place.prediction, place.field].some((one) => one !== null);
       const text = place.place || "there";
       if (!goes) { if (place.place) made.append(`(${text}) `); return; }
-      const link = document.createElement("button");
+      const link = element("button", "link", text);
       link.type = "button";
-      link.className = "link";
-      link.textContent = text;
       link.addEventListener("click", () => goTo(place));
       made.append(link, " ");
     });

@@ -1,6 +1,7 @@
 /* Find and replace in the sentences: the browser's search sees only the rendered rows. */
 import { FIRST } from "./editor-acts.js";
 import * as model from "./editor-model.js";
+import { by } from "./site.js";
 
 const pattern = (text, { word, exact }) => {
   const plain = text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
@@ -30,7 +31,6 @@ export const replaced = (state, matches, text) => {
 };
 
 export const makeFind = ({ state, change, grid }) => {
-  const by = (name) => document.getElementById(name);
   const bar = by("find-bar"), field = by("find-text"), other = by("replace-text");
   let matches = [], now = -1, of = null;
 

@@ -1,16 +1,11 @@
 /* Predictions: one formula each, checked while it is edited. Below it is its meaning, or a caret under the error. */
 import { makeBuilder, parseSimple } from "./editor-builder.js";
 import * as model from "./editor-model.js";
+import { element } from "./site.js";
 
 export const makePredictions = (list, { state, change, here }) => {
   let said = [], held = [];
 
-  const element = (tag, className, text) => {
-    const made = document.createElement(tag);
-    if (className) made.className = className;
-    if (text !== undefined) made.textContent = text;
-    return made;
-  };
   const button = (text, label, act) => {
     const made = element("button", "", text);
     made.type = "button";
@@ -52,7 +47,7 @@ export const makePredictions = (list, { state, change, here }) => {
       }
       if (event.key === "Enter") event.preventDefault();
     });
-    const builder = makeBuilder(element, (text) => change(model.setPrediction(state(), index, text)));
+    const builder = makeBuilder((text) => change(model.setPrediction(state(), index, text)));
     made.builder = builder.parts;
     const formula = element("div", "formula-part");
     formula.append(field);

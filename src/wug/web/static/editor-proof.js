@@ -1,6 +1,7 @@
 /* All sentences as plain text for proof-reading, by item or condition; repeated words are marked. */
 import { FIRST } from "./editor-acts.js";
 import * as model from "./editor-model.js";
+import { by, element } from "./site.js";
 
 const PAGE = 200;
 const TWICE = /(?<![\p{L}\p{N}])([\p{L}\p{N}]+)(\s+)\1(?![\p{L}\p{N}])/giu;
@@ -17,34 +18,27 @@ const sentencesOf = (state, byCondition) => {
 };
 
 export const makeProof = ({ state, grid }) => {
-  const by = (name) => document.getElementById(name);
   const dialog = by("proof-dialog");
   let sentences = [], page = 0;
 
-  const element = (tag, text, className = "") => {
-    const made = document.createElement(tag);
-    made.textContent = text;
-    if (className) made.className = className;
-    return made;
-  };
   const marked = (text) => {
     const parts = [];
     let end = 0;
     for (const found of text.matchAll(TWICE)) {
-      parts.push(text.slice(end, found.index), element("mark", found[0]));
+      parts.push(text.slice(end, found.index), element("mark", "", found[0]));
       end = found.index + found[0].length;
     }
     return [...parts, text.slice(end)];
   };
   const line = ({ row, item, condition, text }) => {
     const made = document.createElement("tr");
-    const words = document.createElement("td"), go = element("button", "", "link");
+    const words = document.createElement("td"), go = element("button", "link");
     go.type = "button";
     go.dir = "auto";
     go.append(...marked(text || "(empty)"));
     go.addEventListener("click", () => { dialog.close(); grid.go(row, FIRST); });
     words.append(go);
-    made.append(element("td", String(item), "num"), element("td", condition), words);
+    made.append(element("td", "num", String(item)), element("td", "", condition), words);
     return made;
   };
 

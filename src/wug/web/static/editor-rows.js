@@ -5,17 +5,11 @@
  */
 import { FIRST } from "./editor-acts.js";
 import * as model from "./editor-model.js";
+import { element } from "./site.js";
 
 const BEYOND = 8;
 /* Minimum and maximum width of a column in rem; longer text is clipped unless it is edited. */
 const NARROW = 4.2, WIDE = 20, WIDE_ON_PHONES = 12, ITEM = 3.2;
-
-const element = (tag, className, text) => {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-};
 
 export const makeRows = (table, { state, painted }) => {
   const sheet = table.parentElement;

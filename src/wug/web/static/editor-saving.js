@@ -1,9 +1,8 @@
 /* Saving into a folder and downloading. The file that was saved last is saved again without a question, as long as
  * nobody else has changed it. */
-import { send } from "./site.js";
+import { by, send } from "./site.js";
 
 export const makeSaving = (id, { state, textOf, finish, busy, keeper, notice }) => {
-  const by = (name) => document.getElementById(name);
   const dialog = by("save-dialog");
   const key = `wug-saved-${id}`;
   const known = () => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };

@@ -1,31 +1,19 @@
 /* Scores the suite: one job per model on the server, its progress, and the results next to the grid. */
-import { draw, send } from "./site.js";
+import { by, draw, element, read, send } from "./site.js";
 
 const LOOK = 400;
 const STAGES = { waiting: "Waiting for other jobs", loading: "Loading the model", scoring: "Scoring" };
 
 export const makeScoring = (id, { flush, marks, held, current }) => {
-  const by = (name) => document.getElementById(name);
   const form = by("score-form");
   const key = `wug-run-${id}`;
   let jobs = [], stopped = false, results = [], result = null;
 
-  const element = (tag, text, className = "") => {
-    const made = document.createElement(tag);
-    made.textContent = text;
-    if (className) made.className = className;
-    return made;
-  };
   const fail = (text) => { by("score-error").textContent = text; by("score-error").hidden = !text; };
   const going = (on) => {
     by("scoring-now").hidden = !on;
     by("stop").hidden = !on;
     by("score").disabled = on;
-  };
-  const read = async (answer) => {
-    const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
-    if (!answer.ok) throw new Error(said.error);
-    return said;
   };
   const boxes = () => [...form.querySelectorAll("[name=model]")];
   const chosen = () => boxes().filter((box) => box.checked).map((box) => box.value);
@@ -105,14 +93,14 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     by("run-model").title = found.model;
     by("estimates").tBodies[0].replaceChildren(...found.metrics.map((row) => {
       const line = document.createElement("tr");
-      const name = element("th", row.name);
+      const name = element("th", "", row.name);
       name.scope = "row";
       if (row.meaning) name.title = row.meaning;
-      line.append(name, element("td", row.text, "num"), element("td", row.interval || "–"), element("td", String(row.n), "num"));
+      line.append(name, element("td", "num", row.text), element("td", "", row.interval || "–"), element("td", "num", String(row.n)));
       return line;
     }));
     by("few").textContent = found.few;
-    by("run-warnings").replaceChildren(...found.warnings.map((text) => element("li", text)));
+    by("run-warnings").replaceChildren(...found.warnings.map((text) => element("li", "", text)));
     numbers(found.chart);
     marks(found);
     redraw();
@@ -128,18 +116,18 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     by("compare-link").href = `/compare?${new URLSearchParams(results.map(({ run }) => ["run", run]))}`;
     const names = results[0].metrics.map(({ metric, name }) => [metric, name]);
     const head = document.createElement("tr");
-    head.append(element("th", "model"), ...names.map(([, name]) => element("th", name, "num")));
+    head.append(element("th", "", "model"), ...names.map(([, name]) => element("th", "num", name)));
     for (const one of head.children) one.scope = "col";
     by("models-result").tHead.replaceChildren(head);
     by("models-result").tBodies[0].replaceChildren(...results.map((found) => {
-      const line = document.createElement("tr"), name = document.createElement("th"), pick = element("button", found.name, "link");
+      const line = document.createElement("tr"), name = document.createElement("th"), pick = element("button", "link", found.name);
       name.scope = "row";
       pick.type = "button";
       pick.title = found.model;
       pick.setAttribute("aria-pressed", String(found === result));
       pick.addEventListener("click", () => show(found));
       name.append(pick);
-      line.append(name, ...names.map(([metric]) => element("td", found.metrics.find((row) => row.metric === metric)?.text ?? "–", "num")));
+      line.append(name, ...names.map(([metric]) => element("td", "num", found.metrics.find((row) => row.metric === metric)?.text ?? "–")));
       return line;
     }));
   };
@@ -149,9 +137,9 @@ export const makeScoring = (id, { flush, marks, held, current }) => {
     table.replaceChildren();
     if (!chart) return;
     const head = table.createTHead().insertRow();
-    head.append(...chart.columns.map((text) => { const made = element("th", text); made.scope = "col"; return made; }));
+    head.append(...chart.columns.map((text) => { const made = element("th", "", text); made.scope = "col"; return made; }));
     const body = table.createTBody();
-    for (const row of chart.rows) body.insertRow().append(...row.map((text) => element("td", text)));
+    for (const row of chart.rows) body.insertRow().append(...row.map((text) => element("td", "", text)));
   };
 
   /* Apply the result to the current suite. */

@@ -1,7 +1,7 @@
 /* The start page of the editor: uploads, and discarding drafts. */
-import { send } from "./site.js";
+import { by, read, send } from "./site.js";
 
-const failure = document.getElementById("failure");
+const failure = by("failure");
 const say = (text) => { failure.textContent = text; failure.hidden = false; };
 
 for (const time of document.querySelectorAll("time[data-ms]")) {
@@ -12,12 +12,9 @@ for (const time of document.querySelectorAll("time[data-ms]")) {
 
 const begin = async (address, given) => {
   try {
-    const answer = await send(address, given);
-    const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
-    if (answer.ok) location.href = said.address;
-    else say(said.error);
-  } catch {
-    say("The server does not respond.");
+    location.href = (await read(await send(address, given))).address;
+  } catch (error) {
+    say(error instanceof TypeError ? "The server does not respond." : error.message);
   }
 };
 for (const button of document.querySelectorAll("[data-from]")) {
@@ -26,7 +23,7 @@ for (const button of document.querySelectorAll("[data-from]")) {
 const take = async (file) => {
   if (file) begin("/editor/upload.json", { body: await file.arrayBuffer(), headers: { "X-File-Name": encodeURIComponent(file.name) } });
 };
-const input = document.getElementById("upload-file");
+const input = by("upload-file");
 input.addEventListener("change", () => take(input.files[0]));
 const card = input.closest(".card");
 card.addEventListener("dragover", (event) => { event.preventDefault(); card.classList.add("over"); });

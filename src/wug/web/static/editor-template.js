@@ -1,5 +1,6 @@
 /* Makes items from a template: cells with placeholders such as `{noun_sg}`, and a list of words for each. */
 import * as model from "./editor-model.js";
+import { by } from "./site.js";
 
 const SLOT = /\{([\p{L}\p{N}_-]+)\}/gu, MOST = 2000;
 
@@ -39,7 +40,6 @@ const fillTemplate = (state, i, sets, keep) => {
 };
 
 export const makeTemplate = ({ state, change, grid, notice }) => {
-  const by = (name) => document.getElementById(name);
   const dialog = by("template-dialog"), list = by("template-lists");
   let place = 0;
 

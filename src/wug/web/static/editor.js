@@ -12,8 +12,8 @@ import { makeProof } from "./editor-proof.js";
 import { makeSaving } from "./editor-saving.js";
 import { makeScoring } from "./editor-scoring.js";
 import { makeTemplate } from "./editor-template.js";
+import { by, element, read, send } from "./site.js";
 
-const by = (name) => document.getElementById(name);
 const id = by("editor").dataset.draft;
 let state = null;
 const now = () => state;
@@ -32,13 +32,11 @@ const change = (next, key = "") => { if (next !== state) history.record(next, ke
 /* ---- messages ---- */
 
 const notice = (words, kind = "", action = null) => {
-  const made = document.createElement("p");
-  made.className = `notice ${kind}`;
+  const made = element("p", `notice ${kind}`);
   made.append(words, " ");
   const button = (label, act) => {
-    const one = document.createElement("button");
+    const one = element("button", "", label);
     one.type = "button";
-    one.textContent = label;
     one.addEventListener("click", () => { made.remove(); act?.(); });
     made.append(one, " ");
   };
@@ -58,9 +56,7 @@ const keeper = makeKeeper(id, {
 /* A pasted table, parsed on the server. */
 const readTable = async (given) => {
   try {
-    const answer = await send("/editor/table.json", { json: { text: given } });
-    const said = await answer.json();
-    if (!answer.ok) throw new Error(said.error);
+    const said = await read(await send("/editor/table.json", { json: { text: given } }));
     const table = model.fromDocument(said.document);
     delete table.meta.name;  // that of a file which is none
     if (/^\s*"?#\s*name\s*:/im.test(given)) table.meta.name = said.document.meta.name;
@@ -205,4 +201,3 @@ if (draft) {
   by("kept").textContent = "";
   notice("There is no such suite, neither on the server nor in this browser.", "bad", { words: "Other suites", act: () => { location.href = "/editor"; } });
 }
-import { send } from "./site.js";

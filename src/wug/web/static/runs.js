@@ -1,9 +1,8 @@
 /* The pages about runs: tooltips of cells, and sorting and filtering without a page load. */
-import { send, swap } from "./site.js";
+import { element, send, swap } from "./site.js";
 
 // One tooltip for all cells: a title attribute is slow and needs a pointer.
-const tip = document.createElement("div");
-tip.className = "tip";
+const tip = element("div", "tip");
 tip.id = "tip";
 tip.setAttribute("role", "tooltip");
 tip.hidden = true;
@@ -101,10 +100,8 @@ document.addEventListener("submit", async (event) => {
   const said = await send(form.getAttribute("action"), { body: new URLSearchParams(new FormData(form, event.submitter)) })
     .then((answer) => answer.json(), () => ({ error: "The server does not respond: is wug view still running?" }));
   if (said.address) return location.assign(said.address);
-  const words = document.createElement("p");
-  words.className = "notice bad refused";
+  const words = element("p", "notice bad refused", said.error);
   words.setAttribute("role", "alert");
-  words.textContent = said.error;
   form.querySelector(".refused")?.remove();
   form.prepend(words);
 });

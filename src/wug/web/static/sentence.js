@@ -1,19 +1,12 @@
 /* Try a sentence: answers follow what is typed, values of a text that is no longer there are greyed, and a token opens
  * into what the model expected in its place. */
-import { dress, send } from "./site.js";
+import { by, dress, element, send } from "./site.js";
 
 const STAGES = { waiting: "Waiting for other jobs…", loading: "Loading the model…", scoring: "Scoring…" };
 const LOOK = 600, PAUSE = 350;
 
-const by = (name) => document.getElementById(name);
 const form = by("sentence-form"), list = by("sentences"), more = by("more");
 const self = crypto.randomUUID?.() ?? String(Math.random());
-const element = (tag, className = "", text = "") => {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  made.textContent = text;
-  return made;
-};
 const plain = (text) => text.split(/\s+/).filter(Boolean).join(" ");
 const texts = () => [...list.querySelectorAll("input")].map((input) => plain(input.value)).filter(Boolean);
 

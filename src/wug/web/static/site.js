@@ -17,6 +17,20 @@ export const send = async (address, { method = "POST", json, body, headers = {} 
   return answer;
 };
 
+export const by = (id) => document.getElementById(id);
+export const element = (tag, className = "", text = "") => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text) made.textContent = text;
+  return made;
+};
+/* The JSON of a response, or an error with its text. */
+export const read = async (answer) => {
+  const said = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
+  if (!answer.ok) throw new Error(said.error);
+  return said;
+};
+
 let loading = null;
 const vega = () => {
   loading ??= new Promise((resolve, reject) => {
@@ -60,8 +74,7 @@ const fill = async (plot) => {
   plot.setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(plot.dataset.spec, { headers: { Accept: "application/json" } });
-    const spec = await answer.json();
-    if (!answer.ok) throw new Error(spec.error);
+    const spec = await read(answer);
     if (spec.absent) return plot.closest("figure").remove();
     if (plot.dataset.drawn === JSON.stringify(spec)) return;
     const { view } = await draw(plot, spec);
@@ -77,10 +90,7 @@ const fill = async (plot) => {
     plot.dataset.drawn = JSON.stringify(spec);
     plot.removeAttribute("aria-busy");
   } catch (error) {
-    const words = document.createElement("p");
-    words.className = "left";
-    words.textContent = `The chart cannot be drawn: ${error.message}. Its numbers are in the table.`;
-    plot.replaceChildren(words);
+    plot.replaceChildren(element("p", "left", `The chart cannot be drawn: ${error.message}. Its numbers are in the table.`));
     plot.removeAttribute("aria-busy");
   }
 };
@@ -92,30 +102,8 @@ const seen = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "1200px" });
 
-const button = (words, act) => {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = words;
-  made.addEventListener("click", () => act(made));
-  return made;
-};
-
-const copyable = (block) => {
-  const copy = (made) => {
-    const code = block.querySelector("code");
-    const say = (word) => { made.textContent = word; setTimeout(() => { made.textContent = "Copy"; }, 1500); };
-    const pick = () => { getSelection().selectAllChildren(code); say("Selected"); };
-    if (!navigator.clipboard) return pick();
-    return navigator.clipboard.writeText(code.textContent).then(() => say("Copied"), pick);
-  };
-  const frame = document.createElement("div");
-  frame.className = "copying";
-  block.replaceWith(frame);
-  frame.append(block, button("Copy", copy));
-};
-
 // Load a part of the page that takes long to compute.
-const read = async (place) => {
+const load = async (place) => {
   const answer = await fetch(place.dataset.fragment);
   const part = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("fragment");
   place.removeAttribute("aria-busy");
@@ -141,8 +129,8 @@ export const dress = (root) => {
     one.addEventListener("click", () => edit(one));
   }
   for (const box of root.querySelectorAll("[data-strip]")) wugCharts.strip(box);
-  for (const block of root.querySelectorAll("pre.copy")) copyable(block);
-  for (const place of root.querySelectorAll("[data-fragment]")) read(place);
+  for (const block of root.querySelectorAll("pre.copy")) wugCharts.copyable(block);
+  for (const place of root.querySelectorAll("[data-fragment]")) load(place);
   for (const form of root.querySelectorAll("form[data-filter]")) {
     form.addEventListener("change", (event) => { if (event.target.matches("select, [type=checkbox], [type=radio]")) form.requestSubmit(); });
     // Leave empty fields out of the URL.
