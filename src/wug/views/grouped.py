@@ -80,21 +80,21 @@ def by_field(result: Result, metric: str) -> dict[str, list[FormattedEstimate]]:
 
 def in_order(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
     """Rows sorted by group if all groups are numbers, else unchanged."""
-    if all(math.isfinite(as_number(row.group)) for row in rows):
-        return sorted(rows, key=lambda row: float(row.group))
-    return list(rows)
+    return sorted(rows, key=lambda row: float(row.group)) if _are_numbers(rows) else list(rows)
 
 
 def best_first(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
     """Rows from the highest value down, or unchanged if all groups are numbers."""
-    if all(math.isfinite(as_number(row.group)) for row in rows):
-        return list(rows)
-    return sorted(rows, key=lambda row: -row.value)
+    return list(rows) if _are_numbers(rows) else sorted(rows, key=lambda row: -row.value)
+
+
+def _are_numbers(rows: Iterable[FormattedEstimate]) -> bool:
+    return all(math.isfinite(as_number(row.group)) for row in rows)
 
 
 def interval_note(result: Result, metric: str, opening: str = "Dots with") -> str:
     """A sentence about the intervals of a metric."""
-    if _over_runs(result, metric):
+    if not counts_items(result, metric):
         return "Means, with one standard deviation either side."
     has_intervals = any(e.low is not None for e in result.estimates if e.metric == metric)
     return f"{opening} 95% intervals." if has_intervals else ""
@@ -114,7 +114,7 @@ def curve_points(rows: Iterable[FormattedEstimate], series: str = "") -> list[ch
     return [
         charts.LinePoint(float(row.group), row.value, *_clipped_interval(row), row.n, series, row.interval)
         for row in rows
-        if math.isfinite(as_number(row.group))
+        if _are_numbers([row])
     ]
 
 
@@ -134,29 +134,25 @@ def dots(
     `row` names the rows, `series` the dots in a row.
     """
     has_groups = any(p.group for p in points)
-    rows = list(dict.fromkeys((p.group, p.row) for p in points))
-    charted_rows, tabulated_rows = set(rows[:MAX_CHART_ROWS]), set(rows[:MAX_TABLE_ROWS])
-    limit_note = f" The chart has the first {MAX_CHART_ROWS} of {len(rows):,}." if len(rows) > MAX_CHART_ROWS else ""
-    limit_note += f" The table has the first {MAX_TABLE_ROWS:,}." if len(rows) > MAX_TABLE_ROWS else ""
+    places = {place: index for index, place in enumerate(dict.fromkeys((p.group, p.row) for p in points))}
+    limit_note = (
+        f" The chart has the first {MAX_CHART_ROWS} of {len(places):,}." if len(places) > MAX_CHART_ROWS else ""
+    )
+    limit_note += f" The table has the first {MAX_TABLE_ROWS:,}." if len(places) > MAX_TABLE_ROWS else ""
     names = (*(["group"] if has_groups else []), row, *([series] if series else []))
 
     def cells(p: charts.Point) -> tuple[str, ...]:
         return (*([p.group] if has_groups else []), p.row, *([p.series] if series else []))
 
+    charted_points = [p for p in points if places[p.group, p.row] < MAX_CHART_ROWS]
+    draw = partial(charts.intervals, title=value, share=share, zero=not share, series_are=series or "model")
     return Figure(
         id=id,
-        draw=partial(
-            charts.intervals,
-            [p for p in points if (p.group, p.row) in charted_rows],
-            title=value,
-            share=share,
-            zero=not share,
-            series_are=series or "model",
-        ),
+        draw=partial(draw, charted_points),
         title=title,
         note=f"{note}{limit_note}".strip(),
         columns=(*names, value, "interval", "n"),
-        rows=tuple((*cells(p), *value_cells(p, share)) for p in points if (p.group, p.row) in tabulated_rows),
+        rows=tuple((*cells(p), *value_cells(p, share)) for p in points if places[p.group, p.row] < MAX_TABLE_ROWS),
         records=tuple({**dict(zip(names, cells(p), strict=True)), **_record(p, value)} for p in points),
     )
 
@@ -260,17 +256,13 @@ def _record(row: charts.Point | charts.LinePoint | FormattedEstimate, value: str
 
 def counts_items(result: Result, metric: str) -> bool:
     """Whether the n of a metric counts items, not runs."""
-    return not _over_runs(result, metric)
+    return not any(IntervalMethod.parse(e.method).is_deviation for e in result.estimates if e.metric == metric)
 
 
 def deviation_note(result: Result) -> str:
     """A sentence about standard deviations; empty if the estimates have intervals."""
     deviations = [e for e in result.estimates if IntervalMethod.parse(e.method).is_deviation]
     return f"Means of {max(e.n for e in deviations)}, with one standard deviation either side." if deviations else ""
-
-
-def _over_runs(result: Result, metric: str) -> bool:
-    return any(IntervalMethod.parse(e.method).is_deviation for e in result.estimates if e.metric == metric)
 
 
 def value_cells(point: charts.Point | charts.LinePoint, share: bool = True) -> tuple[str, str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import ipaddress
 import logging
 import os
 import socket
@@ -287,10 +286,7 @@ _REDIRECT = (
 def _url_host(host: str) -> str:
     if host in ("0.0.0.0", "::", ""):
         return "localhost"
-    try:
-        return f"[{host}]" if ipaddress.ip_address(host).version == 6 else host
-    except ValueError:
-        return host
+    return f"[{host}]" if ":" in host else host
 
 
 def _prefetch_charts(site: Site) -> None:

@@ -84,22 +84,20 @@ def figure_response(
 
     `about` names suites and models in files, unless the figure does; `groups` are those of the items behind its rows.
     """
-    if figure is None and is_optional and suffix not in IMAGE_TYPES:
-        return JsonResponse({"absent": name}) if suffix == "vl.json" else table_response(suffix, name, (), ())
     if figure is None:
-        raise HTTPException(404, f"There is no chart {name!r} here.")
+        if not is_optional or suffix in IMAGE_TYPES:
+            raise HTTPException(404, f"There is no chart {name!r} here.")
+        return JsonResponse({"absent": name}) if suffix == "vl.json" else table_response(suffix, name, (), ())
     inline = {"content-disposition": content_disposition(name, suffix, attachment=False)}
     if suffix == "vl.json":
         spec = vega.page_spec(figure.chart)
         meta = {**spec.get("usermeta", {}), "groups": groups or {}}
         return JsonResponse({**spec, "usermeta": meta, "description": figure.title}, headers=inline)
-    titled_figure = replace(figure, about=figure.about or about)
-    if suffix == VEGA_LITE_FILE:
-        headers = {"content-disposition": content_disposition(name, "vl.json")}
-        return JsonResponse(vega.spec(chart_files.titled_chart(titled_figure)), headers=headers)
-    if suffix in IMAGE_TYPES:
-        image = render_image(vega.spec(chart_files.titled_chart(titled_figure)), f".{suffix}")
-        return Response(image, media_type=IMAGE_TYPES[suffix], headers=inline)
+    if suffix in (VEGA_LITE_FILE, *IMAGE_TYPES):
+        spec = vega.spec(chart_files.titled_chart(replace(figure, about=figure.about or about)))
+        if suffix in IMAGE_TYPES:
+            return Response(render_image(spec, f".{suffix}"), media_type=IMAGE_TYPES[suffix], headers=inline)
+        return JsonResponse(spec, headers={"content-disposition": content_disposition(name, "vl.json")})
     if figure.records:
         return table_response(suffix, name, list(figure.records[0]), figure.records)
     columns = [column or "of" for column in figure.columns]

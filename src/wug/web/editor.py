@@ -66,9 +66,6 @@ class SuiteEditor(Protocol):
     def open_table(self, path: Path) -> tuple[Document, list[str]]:
         """The suite in a table, and notes about changes; InputError if it is not a suite."""
 
-    def suite_of_result(self, result: Result) -> Document:
-        """The suite of a result of this family, with its outcomes."""
-
     def suite_of_item(self, result: Result, judgements: Sequence[OutcomeRow], item: ItemView) -> Document | None:
         """A suite of one item, of any family; None if its sentences are unknown."""
 
@@ -145,9 +142,9 @@ class DraftStore:
         path = self._path(id)
         return _read_draft(path) if path.is_file() else None
 
-    def create(self, document: Mapping[str, Any], changed: int, origin: str = "", id: str | None = None) -> Draft:
-        """Create a draft, with a random id if none is given."""
-        return self._write(Draft(id or secrets.token_hex(6), 1, changed, document, origin))
+    def create(self, document: Mapping[str, Any], changed: int, origin: str = "") -> Draft:
+        """Create a draft with a random id."""
+        return self._write(Draft(secrets.token_hex(6), 1, changed, document, origin))
 
     def update(self, id: str, document: Mapping[str, Any], changed: int, seen_revision: int | None) -> Draft:
         """Write a new revision; DraftConflict if the current one is not the one that the page has seen.
@@ -200,15 +197,6 @@ def editable_builtins() -> dict[str, Path]:
 def default_editor() -> SuiteEditor:
     """The editor for new suites and opened files: that of the built-in suites that can be edited."""
     return suite_editors()[next(iter(editable_builtins().values())).parent.name]
-
-
-def editor_of(result: Result) -> SuiteEditor:
-    """The editor for a result; InputError if its family has none."""
-    editors = suite_editors()
-    if result.kind not in editors:
-        families = ", ".join(editors)
-        raise InputError(f"{result.suite} is of the family {result.kind}: only suites of {families} open in the editor")
-    return editors[result.kind]
 
 
 def suite_suffixes() -> tuple[str, ...]:

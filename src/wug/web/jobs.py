@@ -26,7 +26,7 @@ from wug import registry
 from wug.errors import ModelError, WugError
 from wug.evaluation.models import model_spec
 from wug.web.site import Site
-from wug.web.worker import JobTask, RunTask, Stage, StopTask, TaskEnded, TaskProgress
+from wug.web.worker import JobTask, RunTask, Stage, TaskEnded, TaskProgress
 
 WORKER_COMMAND = (sys.executable, "-P", "-c", "from wug.web.worker import main; main()")
 """-P: files in the current folder must not shadow modules."""
@@ -68,7 +68,7 @@ class WorkerProcess:
         """Whether it accepts tasks."""
         return not self._killed and self._process.poll() is None
 
-    def send(self, message: RunTask | StopTask) -> None:
+    def send(self, message: RunTask | str) -> None:
         """Send a message; WorkerExited if the process is gone."""
         with self._sending:
             try:
@@ -188,7 +188,7 @@ class JobQueue:
             timer.daemon = True
             timer.start()
             with contextlib.suppress(WorkerExited):  # then it is stopped
-                worker.send(StopTask(job.id))
+                worker.send(job.id)
 
     def withdraw(self, job: Job) -> None:
         """Stop a job that is still waiting; one that is running continues, since its outputs are cached."""

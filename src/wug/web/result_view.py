@@ -6,15 +6,17 @@ import functools
 from collections import Counter
 from typing import NamedTuple
 
+from starlette.requests import Request
+
 from wug.formatting import FormattedEstimate, headline_estimate
 from wug.labels import short_names
 from wug.outcomes import Result, phenomenon_of
 from wug.results.records import Run, Summary
-from wug.results.sweep_curves import result_of
+from wug.results.sweep_curves import result_of as result_of_summary
 from wug.rows import Rows
 from wug.views.family_views import items_of, option_pages_of, parts_of
 from wug.views.parts import ItemsView, OptionPage, ViewPart
-from wug.web.site import Site
+from wug.web.site import Site, site_of
 
 MAX_RELATED_RESULTS = 100
 """Results of other runs on the same suite that a page offers."""
@@ -70,6 +72,12 @@ def load_result(site: Site, id: int) -> ResultView:
     return ResultView(id, result, run, rows, items, rows.tally(items.metric), name)
 
 
+def result_of(request: Request) -> tuple[Site, ResultView]:
+    """The site and the result that a request is for."""
+    site = site_of(request)
+    return site, load_result(site, request.path_params["result"])
+
+
 def model_names(site: Site) -> dict[str, str]:
     """Short names of the models in the store, by model id."""
     return short_names(site.reader.models())
@@ -87,33 +95,20 @@ def related_results(site: Site, view: ResultView) -> list[RelatedResult]:
     """Results of other runs on the same suite, newest first."""
     siblings = site.reader.siblings(view.id)[:MAX_RELATED_RESULTS]
     names, models = model_names(site), Counter([view.result.model, *(sibling.model for sibling in siblings)])
-    return [
-        RelatedResult(
-            sibling.id,
-            f"{names[sibling.model]} (run {sibling.run})" if models[sibling.model] > 1 else names[sibling.model],
-        )
-        for sibling in siblings
-    ]
+    suffixes = [f" (run {sibling.run})" * (models[sibling.model] > 1) for sibling in siblings]
+    return [RelatedResult(one.id, names[one.model] + end) for one, end in zip(siblings, suffixes, strict=True)]
 
 
 @functools.lru_cache(maxsize=MAX_CACHED_HEADLINES)
 def summary_headline(summary: Summary) -> FormattedEstimate | None:
     """The headline estimate of a result; None if it has none."""
-    return headline_estimate(result_of(summary))
+    return headline_estimate(result_of_summary(summary))
 
 
 def summary_row(summary: Summary) -> dict[str, object]:
     """A result as a row of a downloaded table."""
-    headline = summary_headline(summary)
-    row: dict[str, object] = {
-        "run": summary.run,
-        "model": summary.model,
-        "status": summary.status,
-        "suite": summary.suite,
-        "kind": summary.kind,
-        "n": summary.n,
-        "result": summary.id,
-    }
+    headline, names = summary_headline(summary), ("run", "model", "status", "suite", "kind", "n")
+    row: dict[str, object] = {**{name: getattr(summary, name) for name in names}, "result": summary.id}
     if headline is not None:
         method = next((estimate.method for estimate in summary.estimates if estimate.metric == headline.metric), None)
         row |= {name: getattr(headline, name) for name in ("metric", "value", "low", "high", "n")} | {"method": method}

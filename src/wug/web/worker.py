@@ -47,17 +47,11 @@ class JobStopped(KeyboardInterrupt):
 
 
 class RunTask(NamedTuple):
-    """Server to worker: run a task with a model."""
+    """Server to worker: run a task with a model. The other message is the id of a job that is to stop."""
 
     job: str
     model: str
     task: JobTask
-
-
-class StopTask(NamedTuple):
-    """Server to worker: stop a job if it is still running."""
-
-    job: str
 
 
 class TaskProgress(NamedTuple):
@@ -117,8 +111,7 @@ def _likeliest_tokens(text: str, position: int, count: int, model: ModelHandle, 
 
 def main(load: LoadModel = open_model) -> None:
     """Run tasks until the server closes the pipe."""
-    commands, messages = _take_pipes()
-    Worker(commands, messages, load).run()
+    Worker(*_take_pipes(), load).run()
 
 
 class Worker:
@@ -190,10 +183,10 @@ class Worker:
         try:
             while True:
                 command = self._commands.recv()
-                if isinstance(command, StopTask):
-                    self._stopped.add(command.job)
-                else:
+                if isinstance(command, RunTask):
                     self._tasks.put(command)
+                else:
+                    self._stopped.add(command)
         except (EOFError, OSError):
             pass  # the server is gone, perhaps in the middle of a message
         except Exception:

@@ -16,7 +16,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from browsing import client_of
-from command_line import wug
 from job_helpers import ended, shared
 from reference import reference
 from wug import registry
@@ -444,49 +443,3 @@ def test_every_published_suite_opens_and_is_saved_back_without_loss(site: Site) 
         assert json.loads(saved.read_text()) == json.loads(path.read_text())
         before, after = syntaxgym.read(path, {})[0], syntaxgym.read(saved, {})[0]
         assert before.checksum == after.checksum
-
-
-def stored(site: Site, document: dict[str, Any], model: str) -> int:
-    """The number of the result of a run of a suite."""
-    path = site.folders[0] / "run.json"
-    path.write_text(json.dumps(document))
-    said = wug("run", path, "--model", model, "--store", site.store.path, "--no-cache")
-    assert said.code == 0, said.err
-    return site.reader.overview([site.store.runs()[-1].id])[0].id
-
-
-def test_the_suite_of_a_result_opens_in_the_editor_at_an_item(
-    site: Site, client: TestClient, ask: Callable[..., Any], tiny_causal: Callable[..., Path]
-) -> None:
-    document = suite(predictions=[{"type": "formula", "formula": "(2;%match%) < (2;%mismatch%)"}])
-    result = stored(site, document, str(tiny_causal()))
-    answer = client.get(f"/edit?result={result}&item=1", follow_redirects=False)
-    assert answer.status_code == 303
-    address, _, query = answer.headers["location"].partition("?")
-    assert query == "item=1"
-    draft = client.get(f"{address}/draft.json").json()
-    assert draft["document"] == document
-    assert "agreement" in draft["origin"]
-    changed = {**document, "meta": {"name": "changed", "metric": "sum"}}
-    ask("PUT", f"{address}/draft.json", {"document": changed, "changed": 2, "seen": 1})
-    again = client.get(f"/edit?result={result}&item=1", follow_redirects=False).headers["location"]
-    assert again == f"{address}?item=1"
-    assert client.get(f"{address}/draft.json").json()["document"] == changed, "what was written stays"
-
-
-@pytest.mark.parametrize("query", ["", "?result=", "?result=x", "?result=-1", "?result=99", "?result=" + "9" * 40])
-def test_a_result_that_is_not_there_does_not_open(client: TestClient, query: str) -> None:
-    answer = client.get(f"/edit{query}", follow_redirects=False)
-    assert answer.status_code in (400, 404)
-    assert "Traceback" not in answer.text
-
-
-def test_a_result_of_another_family_says_that_it_does_not_open(
-    site: Site, client: TestClient, tiny_causal: Callable[..., Path], tmp_path: Path
-) -> None:
-    pairs = tmp_path / "pairs.csv"
-    pairs.write_text("sentence_good,sentence_bad\nthe boy swims .,the boy swim .\n")
-    assert wug("run", pairs, "--model", tiny_causal(), "--store", site.store.path, "--no-cache").code == 0
-    answer = client.get("/edit?result=1")
-    assert answer.status_code == 400
-    assert "only suites of syntaxgym open in the editor" in answer.text

@@ -22,7 +22,7 @@ from wug.families.syntaxgym.suite import SUMMARY, prediction_of
 from wug.families.syntaxgym.tables import is_suite_table, load_table
 from wug.families.syntaxgym.view import tenths
 from wug.families.syntaxgym.view.regions import ENOUGH, Conditions, conditions, metric_of, names_of
-from wug.families.syntaxgym.write import Document, evaluated_json, head_lines, json_text, one_item_document, to_csv
+from wug.families.syntaxgym.write import Document, head_lines, json_text, one_item_document, to_csv
 from wug.files import read_text
 from wug.formatting import headlines, plural
 from wug.outcomes import Outcome, Result
@@ -83,20 +83,6 @@ def open_table(path: Path) -> tuple[Document, Notes]:
         return _grid(document, notes), notes
     except _MALFORMED:
         raise _first_errors(path) from None
-
-
-def suite_of_result(result: Result) -> Document:
-    """The suite of a result; a limited run has fewer items."""
-    try:
-        judged = evaluated_json(result)
-    except _MALFORMED:
-        raise InputError(f"the result of {result.suite} does not hold its sentences: its rows are damaged") from None
-    for region in (r for item in judged["items"] for condition in item["conditions"] for r in condition["regions"]):
-        del region["metric_value"], region["oovs"]
-    region_metric = judged["meta"]["metric"]
-    meta = {key: value for key, value in judged["meta"].items() if key not in ("model", "signature") and value}
-    meta["metric"] = region_metric[0] if isinstance(region_metric, list) and len(region_metric) == 1 else region_metric
-    return _grid({**judged, "meta": meta}, [])
 
 
 def to_text(document: Mapping[str, Any], suffix: str) -> str:

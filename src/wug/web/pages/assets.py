@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
@@ -12,14 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from wug.views import templating
-from wug.web import downloads
-from wug.web.site import JsonResponse, NavLink, site_of
+from wug.views.templating import font_css, font_woff2, template_source
+from wug.web.downloads import vega_script
+from wug.web.site import JsonResponse, NavLink, Site, site_of
 
 NAV = NavLink("Help", "/help", 90)
 FONT_URL = "/assets/inter-4.1.woff2"
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}  # a machine's table may differ
-IMMUTABLE = {"cache-control": "public, max-age=31536000, immutable"}
+IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = {"cache-control": "no-store"}
 
 
@@ -33,26 +34,11 @@ def static_files() -> dict[str, tuple[bytes, str]]:
     return {name: (data, f'"{sha256(data).hexdigest()[:32]}"') for name, data in contents.items()}
 
 
-def _style(request: Request) -> Response:
-    return Response(templating.font_css(FONT_URL) + templating.template_source("page.css"), media_type="text/css")
+def _asset(path: str, media_type: str, content: Callable[[Site], str | bytes], cache: str = "no-cache") -> Route:
+    def endpoint(request: Request) -> Response:
+        return Response(content(site_of(request)), media_type=media_type, headers={"cache-control": cache})
 
-
-def _chart_script(request: Request) -> Response:
-    return Response(templating.template_source("chart.js"), media_type="text/javascript")
-
-
-def _font(request: Request) -> Response:
-    return Response(templating.font_woff2(), media_type="font/woff2", headers=IMMUTABLE)
-
-
-def _vega(request: Request) -> Response:
-    script = downloads.vega_script(site_of(request).cache.parent)
-    return Response(script, media_type="text/javascript", headers=IMMUTABLE)
-
-
-def _icon(request: Request) -> Response:
-    icon = static_files()["icon.svg"][0]
-    return Response(icon, media_type="image/svg+xml", headers={"cache-control": "max-age=86400"})
+    return Route(path, endpoint)
 
 
 def _static(request: Request) -> Response:
@@ -80,11 +66,11 @@ def _state(request: Request) -> Response:
 
 
 ROUTES: list[BaseRoute] = [
-    Route("/assets/report.css", _style),
-    Route("/assets/chart.js", _chart_script),
-    Route(FONT_URL, _font),
-    Route("/assets/vega.js", _vega),
-    Route("/favicon.ico", _icon),
+    _asset("/assets/report.css", "text/css", lambda site: font_css(FONT_URL) + template_source("page.css")),
+    _asset("/assets/chart.js", "text/javascript", lambda site: template_source("chart.js")),
+    _asset(FONT_URL, "font/woff2", lambda site: font_woff2(), IMMUTABLE),
+    _asset("/assets/vega.js", "text/javascript", lambda site: vega_script(site.cache.parent), IMMUTABLE),
+    _asset("/favicon.ico", "image/svg+xml", lambda site: static_files()["icon.svg"][0], "max-age=86400"),
     Route("/static/{name}", _static, name="static"),
     Route("/help", _help),
     Route("/token", _token),

@@ -284,8 +284,8 @@ ROUTES: list[BaseRoute] = [
 def _comparison(request: Request, sides: Sequence[ComparisonSide]) -> RunComparison:
     query = request.query_params
     settings = ComparisonSettings(
-        suites=[name for name in query.getlist("suite") if name],
-        metrics=[name for name in query.getlist("metric") if name],
+        suites=list(filter(None, query.getlist("suite"))),
+        metrics=list(filter(None, query.getlist("metric"))),
         all_pairs=query.get("pairs") == "all",
         pool=query.get("pool") == "yes",
         items=MAX_CONTRAST_ITEMS,
@@ -301,16 +301,15 @@ def _model_places(sides: Sequence[ComparisonSide]) -> list[int]:
 
 def _learning_curves(request: Request, sides: Sequence[ComparisonSide]) -> list[Figure]:
     """One chart per suite with the curves of all models, if the runs are checkpoints with known steps."""
-    suite_names = [name for name in request.query_params.getlist("suite") if name]
+    suite_names = list(filter(None, request.query_params.getlist("suite")))
     runs = list(dict.fromkeys(run for side in sides for run in side.runs[: 1 if side.is_model else None]))
     try:
         with site_of(request).open_store() as store:
             curves = learning_curves(store, runs, suites=suite_names)
     except (InputError, UnknownName):
         return []
-    suites = list(dict.fromkeys(curve.suite for curve in curves.curves))
     figures: list[Figure] = []
-    for suite in suites[:MAX_CURVE_SUITES]:
+    for suite in list(dict.fromkeys(curve.suite for curve in curves.curves))[:MAX_CURVE_SUITES]:
         curves_of_suite = replace(curves, curves=tuple(curve for curve in curves.curves if curve.suite == suite))
         figures += (replace(figure, title=f"{suite} over training") for figure in curve_figures(curves_of_suite))
     return [replace(figure, id=f"curve-{number}") for number, figure in enumerate(figures)]

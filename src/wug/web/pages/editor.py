@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import shlex
 import tempfile
 import time
@@ -14,13 +13,12 @@ from urllib.parse import unquote
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wug.errors import InputError, StoreError
 from wug.evaluation.inline_suites import as_file, read_suite
 from wug.labels import short_names
-from wug.rows import Filter
 from wug.web.downloads import content_disposition
 from wug.web.editor import (
     Document,
@@ -30,7 +28,6 @@ from wug.web.editor import (
     SuiteFileExists,
     default_editor,
     editable_builtins,
-    editor_of,
     find_suites,
     open_suite,
     safe_file_name,
@@ -42,7 +39,7 @@ from wug.web.editor import (
 from wug.web.jobs import job_queue, scoring_models
 from wug.web.pages.assets import NO_STORE
 from wug.web.request_body import JsonObject, json_endpoint, whole_number
-from wug.web.site import JsonResponse, NavLink, Site, build_url, site_of
+from wug.web.site import JsonResponse, NavLink, Site, site_of
 from wug.web.worker import run_suites
 
 NAV = NavLink("Suite editor", "/editor", 30)
@@ -116,14 +113,6 @@ async def _upload(request: Request) -> Response:
     name = Path(unquote(request.headers.get("x-file-name", "suite.json"))).name
     document, notes = await run_in_threadpool(_open_upload, name, await request.body())
     return JsonResponse(_draft_address(site_of(request), document, " ".join([name, *notes])))
-
-
-def _edit_result(request: Request) -> Response:
-    """Redirect to the draft of a stored result's suite, which is created when it is first opened."""
-    draft = _draft_of_result(site_of(request), request.query_params.get("result", ""))
-    return RedirectResponse(
-        build_url(f"/editor/{draft.id}", {"item": request.query_params.get("item")}), status_code=303
-    )
 
 
 def _read_draft(request: Request) -> Response:
@@ -234,20 +223,16 @@ def _results(request: Request) -> Response:
     return JsonResponse(
         {
             "run": run,
-            "result": summary.id,
-            "suite": result.suite,
             "model": result.model,
             "name": short_names(reader.models()).get(result.model, result.model),
-            "signature": str(result.signature),
             "warnings": list(result.warnings),
-            **editor_of(result).scores(result, reader.rows(summary.id)),
+            **suite_editors()[result.kind].scores(result, reader.rows(summary.id)),
         }
     )
 
 
 ROUTES: list[BaseRoute] = [
     Route("/editor", _start_page),
-    Route("/edit", _edit_result),
     Route("/editor/new.json", json_endpoint(_create_draft), methods=["POST"]),
     Route("/editor/upload.json", _upload, methods=["POST"]),
     Route("/editor/check.json", json_endpoint(_check), methods=["POST"]),
@@ -280,28 +265,7 @@ def _draft(request: Request) -> Draft:
 
 
 def _draft_address(site: Site, document: Document, origin: str) -> JsonObject:
-    return {"address": f"/editor/{draft_store(site).create(document, _now_ms(), origin).id}"}
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
-
-
-def _draft_of_result(site: Site, number: str) -> Draft:
-    """The draft of a stored result's suite: the existing one, edited or not, or a new one."""
-    if not (number.isascii() and number.isdigit() and len(number) < 16):
-        raise HTTPException(404, "Name a result: /edit?result=7&item=12")
-    result, run = site.reader.result(int(number))
-    editor = editor_of(result)
-    id = hashlib.sha256(f"{number} {run.id} {run.started} {result.signature}".encode()).hexdigest()[:16]
-    existing_draft = draft_store(site).find(id)
-    if existing_draft is not None:
-        return existing_draft
-    origin = f"result {number}, {result.suite} as {result.model} was evaluated on it"
-    judged_result = dataclasses.replace(
-        result, outcomes=tuple(row.outcome for row in site.reader.rows(int(number)).each(Filter()))
-    )
-    return draft_store(site).create(editor.suite_of_result(judged_result), _now_ms(), origin, id)
+    return {"address": f"/editor/{draft_store(site).create(document, int(time.time() * 1000), origin).id}"}
 
 
 def _open_upload(name: str, data: bytes) -> tuple[Document, list[str]]:

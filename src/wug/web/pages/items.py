@@ -21,8 +21,8 @@ from wug.rows import Filter, OutcomeRow
 from wug.views.parts import DeferredPart, Figure, ItemView, SortKey, SortOption, sort_by
 from wug.web.downloads import content_disposition, table_response
 from wug.web.editor import default_editor
-from wug.web.result_view import ResultView, load_result, model_names
-from wug.web.site import JsonResponse, Site, build_url, page_of, parse_page_number, site_of
+from wug.web.result_view import ResultView, load_result, model_names, result_of
+from wug.web.site import JsonResponse, Site, build_url, page_of, parse_page_number
 
 MAX_OTHER_MODELS = 24
 """Other models whose outcome on an item is shown."""
@@ -118,7 +118,10 @@ def _list(request: Request) -> Response:
 def _item_page(request: Request) -> Response:
     site, view, query = _parse(request)
     row = view.rows.at(request.path_params["place"])
-    previous, following = neighbours(ordered_positions(site, view, query), row.position)
+    before, after = (
+        None if position is None else view.rows.at(position)
+        for position in neighbours(ordered_positions(site, view, query), row.position)
+    )
     return site.render(
         request,
         "item.html",
@@ -128,8 +131,8 @@ def _item_page(request: Request) -> Response:
         item=_item(view, row),
         judgements=view.rows.same_item(row),
         chart=next((part for part in view.parts if isinstance(part, Figure | DeferredPart) and part.item_figure), None),
-        before=None if previous is None else view.rows.at(previous),
-        after=None if following is None else view.rows.at(following),
+        before=before,
+        after=after,
         other_outcomes=list(_other_outcomes(site, view, row)),
         file_name=view.file_name,
         others=(),
@@ -145,9 +148,7 @@ def _named_item(request: Request) -> Response:
     stem, _, suffix = name.rpartition(".")
     for item, ending in ((name, ""), (stem, f".{suffix}")):
         if judgements := view.rows.of_item(item) if item else ():
-            row = next(
-                (judgement for judgement in judgements if judgement.outcome.metric == query.metric), judgements[0]
-            )
+            row = next((one for one in judgements if one.outcome.metric == query.metric), judgements[0])
             return RedirectResponse(query.url(f"{view.url}/outcome/{row.position}{ending}"), status_code=303)
     raise HTTPException(404, f"This result has no item {name!r}.")
 
@@ -187,13 +188,12 @@ ROUTES: list[BaseRoute] = [
 
 
 def _parse(request: Request) -> tuple[Site, ResultView, ItemQuery]:
-    site = site_of(request)
-    view = load_result(site, request.path_params["result"])
+    site, view = result_of(request)
     return site, view, ItemQuery.parse(view, request.query_params)
 
 
 def _row_of(request: Request) -> tuple[ResultView, OutcomeRow]:
-    view = load_result(site_of(request), request.path_params["result"])
+    _, view = result_of(request)
     return view, view.rows.at(request.path_params["place"])
 
 
@@ -207,9 +207,7 @@ def _other_outcomes(site: Site, view: ResultView, row: OutcomeRow) -> Iterator[O
     newest_results = {sibling.model: sibling for sibling in reversed(site.reader.siblings(view.id))}
     for sibling in list(newest_results.values())[:MAX_OTHER_MODELS]:
         judgements = site.reader.rows(sibling.id).same_item(row)
-        judgement = next(
-            (candidate for candidate in judgements if candidate.outcome.metric == row.outcome.metric), None
-        )
+        judgement = next((one for one in judgements if one.outcome.metric == row.outcome.metric), None)
         if judgement is not None and sibling.model != view.result.model:
             item = view.items.show(judgement, judgements)
             failures = ", ".join(metric_label(metric, view.result.kind) for metric in item.failed_metrics)

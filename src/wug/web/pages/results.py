@@ -18,8 +18,8 @@ from wug.views import charts
 from wug.views.family_views import intro_of
 from wug.views.parts import DeferredPart, Figure, FigurePair, OtherResult, TablePart, ViewPart
 from wug.web.downloads import estimates_response, figure_response
-from wug.web.result_view import RelatedResult, ResultView, load_result, related_results
-from wug.web.site import Site, page_of, parse_page_number, site_of
+from wug.web.result_view import RelatedResult, ResultView, load_result, related_results, result_of
+from wug.web.site import Site, page_of, parse_page_number
 
 SIDES = {"first": "first", "second": "second", "one": "both"}
 ESTIMATES_PER_PAGE = 300
@@ -46,7 +46,7 @@ class OptionVariant(NamedTuple):
 
 
 def _result(request: Request) -> Response:
-    site, view = _load(request)
+    site, view = result_of(request)
     parts, related = view.parts, related_results(site, view)
     return site.render(
         request,
@@ -62,7 +62,7 @@ def _result(request: Request) -> Response:
 
 
 def _numbers(request: Request) -> Response:
-    site, view = _load(request)
+    site, view = result_of(request)
     metric = request.query_params.get("metric", "")
     estimates = [estimate for estimate in view.result.estimates if not metric or estimate.metric == metric]
     page = page_of(estimates, parse_page_number(request.query_params.get("page", "")), ESTIMATES_PER_PAGE)
@@ -80,12 +80,12 @@ def _numbers(request: Request) -> Response:
 
 
 def _table(request: Request) -> Response:
-    view = _load(request)[1]
+    view = result_of(request)[1]
     return estimates_response(request.path_params["suffix"], view.file_name, [view.result])
 
 
 def _figure(request: Request) -> Response:
-    site, view = _load(request)
+    site, view = result_of(request)
     name, query = request.path_params["name"], request.query_params
     part = _find_part(view, name)
     names: tuple[str, ...] = (view.name,)
@@ -113,7 +113,7 @@ def _figure(request: Request) -> Response:
 
 
 def _deferred_part(request: Request) -> Response:
-    site, view = _load(request)
+    site, view = result_of(request)
     part = _find_part(view, request.path_params["name"])
     if not isinstance(part, DeferredPart):
         raise HTTPException(404, "This result has no part of this name that is loaded later.")
@@ -121,7 +121,7 @@ def _deferred_part(request: Request) -> Response:
 
 
 def _option(request: Request) -> Response:
-    site, view = _load(request)
+    site, view = result_of(request)
     page = next((page for page in view.option_pages if page.option == request.path_params["option"]), None)
     if page is None:
         raise HTTPException(404, "Results of this model and suite have no such option.")
@@ -155,11 +155,6 @@ ROUTES: list[BaseRoute] = [
     Route("/result/{result:number}/part/{name}", _deferred_part),
     Route("/result/{result:number}/option/{option}", _option),
 ]
-
-
-def _load(request: Request) -> tuple[Site, ResultView]:
-    site = site_of(request)
-    return site, load_result(site, request.path_params["result"])
 
 
 def _chart_pair(

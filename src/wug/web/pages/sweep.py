@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape
 from typing import Any, NamedTuple
@@ -176,12 +177,9 @@ def _find_sweep(request: Request) -> Sweep:
 def _rows(reader: RunReader, shown_members: Sequence[Member], suites: Sequence[str]) -> Iterator[SweepRow]:
     by_run, warnings = _summaries(reader, shown_members), reader.warnings()
     for member in shown_members:
-        summaries = {} if member.run is None else by_run.get(member.run.id, {})
-        cells = (
-            None if (summary := summaries.get(suite)) is None else cell_of(summary, warnings.get(summary.id, ()))
-            for suite in suites
-        )
-        yield SweepRow(str(member.model), member.run, tuple(cells))
+        by_suite = {} if member.run is None else by_run.get(member.run.id, {})
+        cells = {suite: cell_of(summary, warnings.get(summary.id, ())) for suite, summary in by_suite.items()}
+        yield SweepRow(str(member.model), member.run, tuple(map(cells.get, suites)))
 
 
 def _summaries(reader: RunReader, shown_members: Sequence[Member]) -> dict[int, dict[str, Summary]]:
@@ -206,9 +204,8 @@ def _figures(reader: RunReader, sweep: Sweep, lines: ChosenLines) -> Sequence[Fi
 def _group_fields(reader: RunReader, all_members: Sequence[Member]) -> list[str]:
     """The group fields of the first complete run."""
     run = next((member.run for member in all_members if member.run and member.run.status == "complete"), None)
-    try:
+    with suppress(StoreError):
         results = [] if run is None else [stored_result.result for stored_result in reader.stored(run.id)]
-    except StoreError:
-        results = []
-    groups = (Group.parse(estimate.group) for result in results for estimate in result.estimates)
-    return list(dict.fromkeys(group.field for group in groups if not group.is_overall))
+        groups = (Group.parse(estimate.group) for result in results for estimate in result.estimates)
+        return list(dict.fromkeys(group.field for group in groups if not group.is_overall))
+    return []

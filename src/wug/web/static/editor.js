@@ -179,22 +179,13 @@ addEventListener("beforeunload", (event) => { if (!keeper.isSafe()) event.preven
 
 /* ---- start ---- */
 
-/* The item that the address names (`?item=12`), or the first cell. */
-const begin = () => {
-  const wanted = new URLSearchParams(location.search).get("item");
-  const item = wanted === null ? -1 : state.items.findIndex(({ number }) => String(number) === wanted);
-  if (item >= 0) grid.goTo({ item, row: 0, region: 0 });
-  else if (!matchMedia("(pointer: coarse)").matches) (state.meta.name ? grid.focus() : by("meta-name").focus());
-  if (wanted !== null && item < 0) notice(`There is no item ${wanted} in this suite.`, "bad");
-};
-
 const draft = await keeper.load();
 if (draft) {
   state = model.fromDocument(draft.document);
   history.restore();
   draw();
   by("origin").textContent = draft.origin ? `From ${draft.origin}` : "";
-  begin();
+  if (!matchMedia("(pointer: coarse)").matches) (state.meta.name ? grid.focus() : by("meta-name").focus());
   scoring.restore();
   by("editor").dataset.ready = "";
 } else {
