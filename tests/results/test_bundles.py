@@ -11,8 +11,8 @@ import pytest
 
 import run_factory
 from wug.errors import WugError
-from wug.results.bundles import add_bundle, write_bundle
 from wug.results.reader import RunReader
+from wug.results.run_admin import add_bundle, write_bundle
 from wug.results.store import Store
 
 

@@ -176,7 +176,7 @@ def share(store: Store, runs: tuple[str, ...], output: Path) -> None:
     \b
     wug runs share 1 2 -o bundle.zip
     """
-    from wug.results.bundles import write_bundle
+    from wug.results.run_admin import write_bundle
 
     selected_runs = _select(store, runs)
     unfinished_run = next((run for run in selected_runs if run.status != "complete"), None)
@@ -194,7 +194,7 @@ def add(store: Store, bundle: Path) -> None:
     \b
     wug runs add bundle.zip
     """
-    from wug.results.bundles import add_bundle
+    from wug.results.run_admin import add_bundle
 
     numbers, skip_count = add_bundle(store, bundle)
     runs = [store.run(number) for number in numbers]

@@ -126,8 +126,8 @@ def remote_step(step_command: StepCommand) -> RemoteStep:
 
 def run_remote_step(step: RemoteStep) -> RemoteResult:
     """Run a remote step on this machine."""
-    from wug.results.bundles import write_bundle
     from wug.results.reader import RunReader
+    from wug.results.run_admin import write_bundle
 
     # Named after the user, since others may not write to it.
     root = Path(tempfile.gettempdir()) / f"wug-reproduce-{os.getuid() if hasattr(os, 'getuid') else ''}"
@@ -162,7 +162,7 @@ def run_remote_step(step: RemoteStep) -> RemoteResult:
 
 def receive(step_command: StepCommand, result: RemoteResult) -> int:
     """Put the files where the command would have written them; returns its exit status."""
-    from wug.results.bundles import add_bundle
+    from wug.results.run_admin import add_bundle
     from wug.results.store import Store
 
     with step_command.log.open("ab") as log:
