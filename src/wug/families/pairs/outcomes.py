@@ -239,16 +239,15 @@ def _missing_reason(margins: Floats, judgements: Floats) -> str | None:
 
 
 def _correlations(group: str, margins: Floats, judgements: Floats) -> Iterator[Estimate]:
-    yield _estimate(PEARSON, group, correlation(margins, judgements), len(margins), 0.0)
-    yield _estimate(SPEARMAN, group, correlation(ranks(margins), ranks(judgements)), len(margins), 0.5)
-
-
-def _estimate(metric: str, group: str, value: float, n: int, factor: float) -> Estimate:
-    interval = correlation_interval(value, n, factor)
-    method = "bonett-wright" if factor else "fisher z"
-    if interval is None:
-        method = f"none: {n} pairs are too few" if n < 4 else "none: all points lie on a line"
-    return Estimate.of(metric, group, value, n, interval, method)
+    n = len(margins)
+    pearson, spearman = correlation(margins, judgements), correlation(ranks(margins), ranks(judgements))
+    for metric, value, factor, method in (
+        (PEARSON, pearson, 0.0, "fisher z"),
+        (SPEARMAN, spearman, 0.5, "bonett-wright"),
+    ):
+        interval = correlation_interval(value, n, factor)
+        why_none = f"none: {n} pairs are too few" if n < 4 else "none: all points lie on a line"
+        yield Estimate.of(metric, group, value, n, interval, why_none if interval is None else method)
 
 
 @dataclass(frozen=True, slots=True)

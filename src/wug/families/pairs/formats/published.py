@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from statistics import fmean
 
 from wug.families.pairs.formats.tables import BAD, GOOD, RowPair, TableLayout, TwoRows, in_columns
@@ -73,7 +74,9 @@ def _numbered_paradigm(groups: dict[str, str]) -> dict[str, str]:
 _GOOD_FIRST = in_columns(("good_sentence", "bad_sentence"))
 _BLIMP = in_columns((GOOD, BAD))
 _PHENOMENA = {"phenomenon": "phenomenon", "paradigm": "paradigm"}
-_MANDARIN = [(f"Grammatical{number}", f"Ungrammatical{number}") for number in ("", "_1", "_2")]
+_quebec = partial(TableLayout, groups={"type": "phenomenon", "category": "field"}, language="fr-CA")
+_mandarin = partial(TableLayout, item="ID", language="zh", named_by_file=True)
+"""Tables of Wang et al., with one or two pairs per row."""
 
 LAYOUTS: Mapping[str, TableLayout] = {
     "rublimp": TableLayout(
@@ -107,9 +110,7 @@ LAYOUTS: Mapping[str, TableLayout] = {
         codes={"zsm": "ms", "ind": "id"},
     ),
     "good-bad": TableLayout(
-        {"good_sentence", "bad_sentence"},
-        _GOOD_FIRST,
-        _PHENOMENA | {"type": "type", "language": "language"},
+        {"good_sentence", "bad_sentence"}, _GOOD_FIRST, _PHENOMENA | {"type": "type", "language": "language"}
     ),
     "lindsea": TableLayout(
         {"correct", "wrong", "linguistic_phenomenon"},
@@ -120,25 +121,10 @@ LAYOUTS: Mapping[str, TableLayout] = {
         codes={"none": ""},
     ),
     "gevalm": TableLayout({"text_masked", "candidates"}, masked, {"case": "paradigm"}, language="de"),
-    "qfrblimp": TableLayout(
-        {"sentence_a", "sentence_b", "label"},
-        labelled,
-        {"type": "phenomenon", "category": "field"},
-        language="fr-CA",
-    ),
-    "qfrblimp-table": TableLayout(
-        {"sentence_good", "sentence_bad", "subcat", "commentaire"},
-        _BLIMP,
-        {"type": "phenomenon", "category": "field"},
-        language="fr-CA",
-        quoted=False,
-    ),
-    "qfrblimp-annotations": TableLayout(
-        {"sentence_good", "sentence_bad", "subcat", "annotator_1"},
-        annotated,
-        {"type": "phenomenon", "category": "field"},
-        language="fr-CA",
-        quoted=False,
+    "qfrblimp": _quebec({"sentence_a", "sentence_b", "label"}, labelled),
+    "qfrblimp-table": _quebec({"sentence_good", "sentence_bad", "subcat", "commentaire"}, _BLIMP, quoted=False),
+    "qfrblimp-annotations": _quebec(
+        {"sentence_good", "sentence_bad", "subcat", "annotator_1"}, annotated, quoted=False
     ),
     "multiblimp": TableLayout(
         {"sen", "wrong_sen"},
@@ -159,19 +145,10 @@ LAYOUTS: Mapping[str, TableLayout] = {
         lacks={"UID", "paradigm", "category"},
         named_by_file=True,
     ),
-    "mandarin": TableLayout(  # Wang et al.
-        {"ID", "Grammatical", "Ungrammatical"},
-        in_columns(_MANDARIN[0]),
-        item="ID",
-        language="zh",
-        named_by_file=True,
-    ),
-    "mandarin-two": TableLayout(  # with two pairs per row
+    "mandarin": _mandarin({"ID", "Grammatical", "Ungrammatical"}, in_columns(("Grammatical", "Ungrammatical"))),
+    "mandarin-two": _mandarin(
         {"ID", "Grammatical_1", "Ungrammatical_1"},
-        in_columns(*_MANDARIN[1:]),
-        item="ID",
-        language="zh",
-        named_by_file=True,
+        in_columns(("Grammatical_1", "Ungrammatical_1"), ("Grammatical_2", "Ungrammatical_2")),
     ),
     "blimp-nl": TableLayout(
         {"Grammaticality", "Sentence", "Item", "Number (paradigm)"},
