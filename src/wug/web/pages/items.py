@@ -281,12 +281,15 @@ def neighbours(positions: Sequence[int], position: int) -> tuple[int | None, int
 
 def sorted_positions(values: Iterable[tuple[int, SortKey]], *, descending: bool) -> Iterator[int]:
     """Positions sorted by value: numbers, then texts, then those without a value; the sort is stable."""
-    numbers_texts_rest: tuple[list[tuple[Any, int]], ...] = ([], [], [])
+    numbers: list[tuple[Any, int]] = []
+    texts: list[tuple[Any, int]] = []
+    rest: list[tuple[Any, int]] = []
     for position, value in values:
-        numbers_texts_rest[2 if value is None else isinstance(value, str)].append((value, position))
-    for pairs in numbers_texts_rest[:2]:
+        kind = rest if value is None else texts if isinstance(value, str) else numbers
+        kind.append((value, position))
+    for pairs in (numbers, texts):
         pairs.sort(key=lambda pair: pair[0], reverse=descending)
-    return (position for pairs in numbers_texts_rest for _, position in pairs)
+    return (position for _, position in (*numbers, *texts, *rest))
 
 
 def _order(view: ResultView, query: ItemQuery) -> Sequence[int]:
