@@ -336,6 +336,12 @@ def test_columns_beside_the_texts_are_kept_and_none_takes_the_place_of_ours() ->
     assert table["word"] == ["a", "b", "c"]
 
 
+def test_columns_of_a_file_keep_their_order() -> None:
+    names = [f"column{number}" for number in range(9, 0, -1)]
+    table = surprisal([Text("a b", columns=dict.fromkeys(names, 1))], scripted(), entropy=False)
+    assert table.names[-len(names) :] == names
+
+
 def test_a_model_that_only_writes_is_refused() -> None:
     with pytest.raises(ModelError, match="can only generate"):
         surprisal("a", FakeGenerator(str))

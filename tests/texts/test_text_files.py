@@ -102,6 +102,11 @@ def test_universal_dependencies_give_words_as_they_are_written(tmp_path: Path) -
         read_texts(write(tmp_path, "b.conllu", CONLLU.replace("1-2\tDon't", "Don't")))
 
 
+def test_words_without_a_space_after_any_of_them_are_written_together(tmp_path: Path) -> None:
+    words = "".join(f"{n}\t{word}" + "\t_" * 7 + "\tSpaceAfter=No\n" for n, word in enumerate(("can", "not"), 1))
+    assert [text.text for text in read_texts(write(tmp_path, "a.conllu", words))] == ["cannot"]
+
+
 def test_words_one_a_line(tmp_path: Path) -> None:
     path = write(tmp_path, "words.txt", "我\n喜欢\n猫\n\nyes\nno\n\n")
     found = read_texts(path, words=True)

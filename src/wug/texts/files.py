@@ -6,13 +6,13 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from wug.errors import InputError, SuiteError, UnknownName
 from wug.files import read_lines, read_text
 from wug.record_tables import read_table
-from wug.requests import Span
 from wug.texts.text import Text, joined
 
 TextUnit: TypeAlias = Literal["line", "paragraph", "file"]
@@ -102,28 +102,20 @@ def _word_texts(path: Path, part: TextUnit) -> list[Text]:
     if part == "paragraph" and not universal:
         raise InputError("a file with one word per line has no paragraphs: use line (a sentence) or file", file=path)
     sentences = list(_conllu_sentences(path, lines, part) if universal else _plain_sentences(path, lines))
-    if part == "line":
-        groups = [[sentence] for sentence in sentences]
-    else:
-        groups = []
-        for sentence in sentences:
-            if sentence.opens or not groups:
-                groups.append([])
-            groups[-1].append(sentence)
+    groups: list[list[_Sentence]] = []
+    for sentence in sentences:
+        if part == "line" or sentence.opens or not groups:
+            groups.append([])
+        groups[-1].append(sentence)
     return [_text_of_sentences(group, with_id=part == "line") for group in groups]
 
 
 def _text_of_sentences(group: Sequence[_Sentence], *, with_id: bool) -> Text:
     words = [word for sentence in group for word in sentence.words]
-    has_spacing = any(sentence.spaced for sentence in group)
-    spaced = [space for sentence in group for space in sentence.spaced] if has_spacing else None
-    text, spans = joined(words, spaced)
-    sentences: list[Span] = []
-    first = 0
-    for sentence in group:
-        last = first + len(sentence.words)
-        sentences.append((spans[first][0], spans[last - 1][1]))
-        first = last
+    spaced = [space for sentence in group for space in sentence.spaced]
+    text, spans = joined(words, spaced or None)
+    ends = accumulate(len(sentence.words) for sentence in group)
+    sentences = [(spans[end - len(s.words)][0], spans[end - 1][1]) for s, end in zip(group, ends, strict=True)]
     columns = {"sent_id": group[0].name} if with_id and group[0].name is not None else {}
     return Text(text, spans, tuple(sentences), columns)
 

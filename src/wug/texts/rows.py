@@ -1,15 +1,17 @@
-"""Scored texts as rows of a table: one per token, word, region or sentence."""
+"""Scored texts as columns of a table with a row per token, word, region or sentence."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from wug.alignment import is_unknown
 from wug.requests import LN2, Scored, Span
+
+Columns: TypeAlias = Mapping[str, Sequence[object]]
 
 
 class TokenScores(NamedTuple):
@@ -44,79 +46,74 @@ class TokenScores(NamedTuple):
         return scores
 
 
-def token_rows(
-    text: str, scores: TokenScores, words: Sequence[Span], sentences: Sequence[Span]
-) -> Iterator[dict[str, object]]:
+def token_columns(text: str, scores: TokenScores, words: Sequence[Span], sentences: Sequence[Span]) -> Columns:
     """One row per token, including special tokens after the text."""
-    word_starts, sentence_starts = [start for start, _ in words], [start for start, _ in sentences]
-    for index, (start, end) in enumerate(zip(scores.starts, scores.ends, strict=True)):
-        yield {
-            "sentence_id": _number(sentence_starts, start),
-            "word_id": _number(word_starts, start) if start < len(text) else None,
-            "token_id": index + 1,
-            "token": scores.tokens[index],
-            "start": start,
-            "end": end,
-            "surprisal": scores.surprisals[index],
-            "surprisal_boundary": scores.with_word_end[index],
-            "entropy": scores.entropies[index],
-            "rank": scores.ranks[index],
-            "unknown": scores.unknown[index],
-        }
+    word_ids = zip(scores.starts, _numbers(words, scores.starts), strict=True)
+    return {
+        "sentence_id": _numbers(sentences, scores.starts),
+        "word_id": [number if start < len(text) else None for start, number in word_ids],
+        "token_id": range(1, len(scores.starts) + 1),
+        "token": scores.tokens,
+        "start": scores.starts,
+        "end": scores.ends,
+        "surprisal": scores.surprisals,
+        "surprisal_boundary": scores.with_word_end,
+        "entropy": scores.entropies,
+        "rank": scores.ranks,
+        "unknown": scores.unknown,
+    }
 
 
-def span_rows(
+def span_columns(
     name: str, text: str, scores: TokenScores, spans: Sequence[Span], sentences: Sequence[Span]
-) -> Iterator[dict[str, object]]:
+) -> Columns:
     """One row per word or region; `name` is the name of the column."""
-    sentence_starts = [start for start, _ in sentences]
-    for number, ((start, end), covered) in enumerate(zip(spans, _slices(text, scores, spans), strict=True), 1):
-        has_tokens = covered.stop > covered.start
-        yield {
-            "sentence_id": _number(sentence_starts, start),
-            f"{name}_id": number,
-            name: text[start:end],
-            "start": start,
-            "end": end,
-            "surprisal": _sum(scores.surprisals[covered], empty=start == end),
-            "surprisal_boundary": _sum(scores.with_word_end[covered], empty=start == end),
-            "entropy": scores.entropies[covered.start] if has_tokens else None,
-            "rank": scores.ranks[covered.start] if has_tokens else None,
-            "tokens": covered.stop - covered.start,
-            "unknown": any(scores.unknown[covered]),
-        }
+    parts = _slices(text, scores, spans)
+    firsts = [part.start if part.stop > part.start else None for part in parts]
+    starts = [start for start, _ in spans]
+    return {
+        "sentence_id": _numbers(sentences, starts),
+        f"{name}_id": range(1, len(spans) + 1),
+        name: [text[start:end] for start, end in spans],
+        "start": starts,
+        "end": [end for _, end in spans],
+        "surprisal": _sums(scores.surprisals, spans, parts),
+        "surprisal_boundary": _sums(scores.with_word_end, spans, parts),
+        "entropy": [None if first is None else scores.entropies[first] for first in firsts],
+        "rank": [None if first is None else scores.ranks[first] for first in firsts],
+        "tokens": [part.stop - part.start for part in parts],
+        "unknown": [any(scores.unknown[part]) for part in parts],
+    }
 
 
-def sentence_rows(
-    text: str, scores: TokenScores, words: Sequence[Span], sentences: Sequence[Span]
-) -> Iterator[dict[str, object]]:
+def sentence_columns(text: str, scores: TokenScores, words: Sequence[Span], sentences: Sequence[Span]) -> Columns:
     """One row per sentence; a token without a probability is not counted."""
-    word_starts = [start for start, _ in words]
-    for number, ((start, end), covered) in enumerate(zip(sentences, _slices(text, scores, sentences), strict=True), 1):
-        if number == len(sentences):
-            covered = slice(covered.start, len(scores.starts))  # with special tokens after the text
-        known = [value for value in scores.surprisals[covered] if value is not None]
-        with_ends = [value for value in scores.with_word_end[covered] if value is not None]
-        yield {
-            "sentence_id": number,
-            "sentence": text[start:end],
-            "start": start,
-            "end": end,
-            "surprisal": math.fsum(known) if known else None,
-            "surprisal_boundary": math.fsum(with_ends) if with_ends else None,
-            "words": bisect_left(word_starts, end) - bisect_left(word_starts, start),
-            "tokens": len(known),
-            "unknown": any(scores.unknown[covered]),
-        }
+    word_starts, parts = [start for start, _ in words], _slices(text, scores, sentences)
+    parts[-1:] = [slice(part.start, len(scores.starts)) for part in parts[-1:]]  # with special tokens after the text
+    known, with_ends = (
+        [[value for value in values[part] if value is not None] for part in parts]
+        for values in (scores.surprisals, scores.with_word_end)
+    )
+    return {
+        "sentence_id": range(1, len(sentences) + 1),
+        "sentence": [text[start:end] for start, end in sentences],
+        "start": [start for start, _ in sentences],
+        "end": [end for _, end in sentences],
+        "surprisal": [math.fsum(values) if values else None for values in known],
+        "surprisal_boundary": [math.fsum(values) if values else None for values in with_ends],
+        "words": [bisect_left(word_starts, end) - bisect_left(word_starts, start) for start, end in sentences],
+        "tokens": list(map(len, known)),
+        "unknown": [any(scores.unknown[part]) for part in parts],
+    }
 
 
 def tokenless(text: str, scores: TokenScores, words: Sequence[Span]) -> int:
     """The number of words, or regions with text, in which no token begins."""
     shared = zip(words, _slices(text, scores, words), strict=True)
-    return sum(start < end and covered.start == covered.stop for (start, end), covered in shared)
+    return sum(start < end and part.start == part.stop for (start, end), part in shared)
 
 
-def _slices(text: str, scores: TokenScores, spans: Sequence[Span]) -> Iterator[slice]:
+def _slices(text: str, scores: TokenScores, spans: Sequence[Span]) -> list[slice]:
     """For each span the tokens that begin in it, or before the next one; not those after the text."""
     last = bisect_left(scores.starts, len(text))
     bounds = [0]
@@ -124,20 +121,23 @@ def _slices(text: str, scores: TokenScores, spans: Sequence[Span]) -> Iterator[s
     for index, (start, end) in enumerate(spans):
         follows = spans[index + 1][0] if index + 1 < len(spans) else len(text)
         bounds.append(bounds[-1] if start == end else min(last, bisect_left(scores.starts, max(follows, end))))
-    yield from (slice(low, high) for low, high in pairwise(bounds))
+    return [slice(low, high) for low, high in pairwise(bounds)]
 
 
-def _number(starts: Sequence[int], position: int) -> int:
-    """The number of the span that a position belongs to, from 1."""
-    return max(1, bisect_right(starts, position))
+def _numbers(spans: Sequence[Span], positions: Sequence[int]) -> list[int]:
+    """The number of the span that each position belongs to, from 1."""
+    starts = [start for start, _ in spans]
+    return [max(1, bisect_right(starts, position)) for position in positions]
 
 
-def _sum(values: Sequence[float | None], *, empty: bool) -> float | None:
-    """The sum; 0 for an empty region, None if there are no values or one is unknown."""
-    if not values:
-        return 0.0 if empty else None
-    known = [value for value in values if value is not None]
-    return math.fsum(known) if len(known) == len(values) else None
+def _sums(values: Sequence[float | None], spans: Sequence[Span], parts: Sequence[slice]) -> list[float | None]:
+    """The sum for each span; 0 for an empty region, None if there are no values or one is unknown."""
+    sums: list[float | None] = []
+    for (start, end), part in zip(spans, parts, strict=True):
+        known = [value for value in values[part] if value is not None]
+        has_all = len(known) == part.stop - part.start and (known or start == end)
+        sums.append(math.fsum(known) if has_all else None)
+    return sums
 
 
 def _bits(nats: float | None, sign: int = 1) -> float | None:

@@ -15,9 +15,10 @@ from wug.errors import InputError, ModelError, UnknownName
 from wug.formatting import plural
 from wug.identity import ModelId
 from wug.options import names as option_names
-from wug.requests import Request, Scored, Span, TextScoring
+from wug.requests import Request, Span, TextScoring
 from wug.tables import ColumnType, Table
 from wug.texts import rows
+from wug.texts.rows import Columns, TokenScores
 from wug.texts.text import Context, Text, sentences, texts_of
 
 if TYPE_CHECKING:
@@ -138,12 +139,12 @@ def _score(
                     raise ModelError(f"{model.id} does not return the probability that a word ends: leave boundary out")
                 notices.update(answer.notices)
                 counts["silent"] += options.entropy and answer.entropies is None
-            scores = rows.TokenScores.of(scored)
+            scores = TokenScores.of(scored)
             counts["texts"] += 1
             counts["answers"] += len(scored)
             counts["split"] += len(scored) > 1
             counts["tokenless"] += rows.tokenless(text.text, scores, words)
-            columns.add(label, counts["texts"], text, _rows(text, scores, words, sentence_spans, options))
+            columns.add(label, counts["texts"], text, scores, words, sentence_spans)
         counted.finish_group()
     for warning in _warnings(model, options, context, counts, notices):
         log.warning("%s", warning)
@@ -198,17 +199,6 @@ def _words(texts: Sequence[Text], model: ModelHandle, options: SurprisalOptions)
         [match.span() for match in re.finditer(r"\S+", text.text)] if text.words is None else text.words
         for text in texts
     ]
-
-
-def _rows(
-    text: Text, scores: rows.TokenScores, spans: Sequence[Span], sentences: Sequence[Span], options: SurprisalOptions
-) -> Iterator[dict[str, object]]:
-    match options.unit:
-        case "token":
-            return rows.token_rows(text.text, scores, spans, sentences)
-        case "sentence":
-            return rows.sentence_rows(text.text, scores, spans, sentences)
-    return rows.span_rows("region" if options.unit == "regions" else "word", text.text, scores, spans, sentences)
 
 
 def _input_texts(texts: object, options: SurprisalOptions, column: str | None) -> Iterator[Text]:
@@ -309,33 +299,40 @@ class _Counted:
 
 class _Columns:
     def __init__(self, options: SurprisalOptions) -> None:
-        scoring = options.scoring
-        missing = [] if scoring.boundary else ["surprisal_boundary"]
-        self._dropped = {*missing, *([] if scoring.distribution else ["entropy", "rank"])}
-        # The columns of any row, so that a table without rows has them too.
-        scores = rows.TokenScores.of([(0, Scored("a", (0,), (1,), (0.0,)))])
-        (row,) = _rows(Text("a"), scores, [(0, 1)], [(0, 1)], options)
-        names = [name for name in row if name not in self._dropped]
-        self._columns: dict[str, list[Any]] = {name: [] for name in ("model", "text_id", *names)}
+        self._unit = options.unit
+        missing = [] if options.boundary else ["surprisal_boundary"]
+        self._dropped = {*missing, *([] if options.entropy else ["entropy", "rank"])}
+        self._columns: dict[str, list[Any]] = {}
         self._file_columns: dict[str, list[Any]] = {}
         """The other columns of the texts' files."""
-        self._count = 0
+        self.add("", 0, Text(""), TokenScores.of([]), (), ())  # a table without rows has the columns, too
 
-    def add(self, model: str, number: int, text: Text, text_rows: Iterable[dict[str, object]]) -> None:
+    def add(
+        self,
+        model: str,
+        number: int,
+        text: Text,
+        scores: TokenScores,
+        words: Sequence[Span],
+        sentences: Sequence[Span],
+    ) -> None:
         """Add the rows of a text."""
-        before = self._count
-        for row in text_rows:
-            for name in self._dropped:
-                row.pop(name, None)
-            self._columns["model"].append(model)
-            self._columns["text_id"].append(number)
-            for name, value in row.items():
-                self._columns[name].append(value)
-            self._count += 1
-        for name in text.columns.keys() - self._file_columns.keys():
-            self._file_columns[name] = [None] * before
-        for name, values in self._file_columns.items():
-            values.extend([text.columns.get(name)] * (self._count - before))
+        match self._unit:
+            case "token":
+                columns = rows.token_columns(text.text, scores, words, sentences)
+            case "sentence":
+                columns = rows.sentence_columns(text.text, scores, words, sentences)
+            case unit:
+                name = "region" if unit == "regions" else "word"
+                columns = rows.span_columns(name, text.text, scores, words, sentences)
+        before, count = len(self._columns.get("start", ())), len(columns["start"])
+        added: Columns = {"model": [model] * count, "text_id": [number] * count, **columns}
+        for name in [name for name in added if name not in self._dropped]:
+            self._columns.setdefault(name, []).extend(added[name])
+        for name in text.columns:
+            self._file_columns.setdefault(name, [None] * before)
+        for name, column in self._file_columns.items():
+            column.extend([text.columns.get(name)] * count)
 
     def table(self) -> Table:
         """The table; a column of a file that has the name of one of ours becomes `given_NAME`."""

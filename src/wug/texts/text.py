@@ -68,8 +68,6 @@ def _add(spans: list[Span], text: str, begin: int, end: int) -> None:
         spans.append((start, start + len(stripped)))
 
 
-"""Start and end, in characters."""
-
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "THAI", "LAO", "KHMER", "MYANMAR", "BOPOMOFO")
 """Prefixes of the Unicode names of characters of scripts without spaces."""
 

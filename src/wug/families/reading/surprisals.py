@@ -77,11 +77,13 @@ def predict(prepared: PreparedTable, model: Scorer, use: str) -> PredictorSet:
         if scoring.boundary and any(answer.logprobs_with_word_end is None for _, answer in scored):
             raise ModelError(f"{model.id} does not report word boundaries: leave out surprisal_boundary")
         scores = text_rows.TokenScores.of(scored)
-        rows_of_words = text_rows.span_rows("word", text.text, scores, text.spans, text.sentences)
-        for rows, values in zip(text.rows, rows_of_words, strict=True):
-            for name, column in columns.items():
-                column[rows] = np.nan if values[name] is None else values[name]
-            unknown[rows], tokenless[rows] = values["unknown"], values["tokens"] == 0
+        values = text_rows.span_columns("word", text.text, scores, text.spans, text.sentences)
+        at = np.concatenate(text.rows)
+        word_of_row = np.repeat(np.arange(len(text.rows)), list(map(len, text.rows)))
+        for name, column in columns.items():
+            column[at] = np.array(values[name], np.float64)[word_of_row]
+        unknown[at] = np.array(values["unknown"], bool)[word_of_row]
+        tokenless[at] = np.array(values["tokens"], np.intp)[word_of_row] == 0
     warnings = _warnings(prepared, model, context, explicit=prepared.settings.context is not None)
     suspicious = {"no token begins in the word": tokenless, "unknown word": unknown}
     return PredictorSet(model.id, parse(use), columns, suspicious, dict(model.options), tuple(warnings))
@@ -105,17 +107,16 @@ def _warnings(prepared: PreparedTable, model: Scorer, context: str, *, explicit:
 
 def read_surprisals(
     prepared: PreparedTable, source: object, use: str, *, allow_mismatch: bool = False
-) -> tuple[list[PredictorSet], int]:
+) -> Iterator[PredictorSet]:
     """Predictor sets of a table of surprisals, one per model in it, joined by text and position.
 
-    Also how many words of the reading times differ from those of the table: an error, or else counted as missing.
+    Words that differ from those of the reading times are an error, or else missing and counted in a warning.
     """
     table = read_words(source)
     names = list(dict.fromkeys(factor.column for term in parse(use) for factor in term.factors))
     for name in names:
         table.require(name)
     labels = table.texts("model") if "model" in table.columns else [Path(str(source)).name] * len(table)
-    sets, mismatched = [], 0
     for label in dict.fromkeys(labels):
         model_rows = [row for row, value in enumerate(labels) if value == label]
         part = WordTable(
@@ -126,10 +127,9 @@ def read_surprisals(
         at = _matched(prepared, part)
         differing = _differing(prepared, part, at, allowed=allow_mismatch)
         at[differing] = -1
-        mismatched = max(mismatched, len(differing))
-        columns = {name: np.where(at >= 0, part.numbers(name)[at], np.nan) for name in names}
-        sets.append(PredictorSet(label, parse(use), columns))
-    return sets, mismatched
+        note = f"{len(differing):,} words differ from those of the table of surprisals, and are left out"
+        predictors = {name: np.where(at >= 0, part.numbers(name)[at], np.nan) for name in names}
+        yield PredictorSet(label, parse(use), predictors, warnings=(note,) if len(differing) else ())
 
 
 def _matched(prepared: PreparedTable, part: WordTable) -> Indices:
