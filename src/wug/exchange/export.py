@@ -124,27 +124,26 @@ def refuse_non_finite(result: Result) -> None:
             )
 
 
-def why_without_samples(result: Result, options: ExportOptions) -> str | None:
-    """Why the items of a result are not written; None if they are."""
-    if not may_publish(result):
-        reason = "its authors ask not to publish the items as plain text"
-    elif not len(result.outcomes):
-        reason = "the run has no outcomes"
-    else:
-        return None
-    if options.with_samples:
-        raise InputError(f"{result.suite}: {reason}, so --with-samples cannot be followed")
-    return f"{result.suite}: samples are left out: {reason}"
-
-
 def write_samples(
-    result: Result, path: Path, rows: Callable[[int, Sequence[SampledOutcome]], Iterable[object]]
-) -> tuple[str, int]:
-    """Write the rows of each item as JSON Lines; returns the SHA-256 of the file and the number of its rows.
+    result: Result,
+    path: Path,
+    options: ExportOptions,
+    rows: Callable[[int, Sequence[SampledOutcome]], Iterable[object]],
+) -> tuple[list[str], tuple[str, int] | None]:
+    """Write the rows of each item as JSON Lines.
+
+    Returns:
+        Lines for the user, and the SHA-256 of the file and the number of its rows; None if items are not written.
 
     Raises:
-        InputError: If a value is not a finite number.
+        InputError: If a value is not a finite number, or items that the user wants must not be written.
     """
+    reason = "" if len(result.outcomes) else "the run has no outcomes"
+    reason = reason if may_publish(result) else "its authors ask not to publish the items as plain text"
+    if reason and options.with_samples:
+        raise InputError(f"{result.suite}: {reason}, so --with-samples cannot be followed")
+    if reason:
+        return [f"{result.suite}: samples are left out: {reason}"], None
     digest, count = hashlib.sha256(), 0
 
     def lines() -> Iterator[bytes]:
@@ -165,13 +164,9 @@ def write_samples(
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_pieces(path, lines())
-    return digest.hexdigest(), count
-
-
-def warn_missing_values(result: Result) -> list[str]:
-    """A warning about the outcomes without a value."""
     missing = sum(outcome.value is None for outcome in result.outcomes)
-    return [f"{result.suite}: {plural(missing, 'outcome')} without a value left out"] if missing else []
+    warnings = [f"{result.suite}: {plural(missing, 'outcome')} without a value left out"] if missing else []
+    return [*warnings, f"wrote {path}"], (digest.hexdigest(), count)
 
 
 def portable(name: str) -> str:

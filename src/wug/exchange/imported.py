@@ -151,9 +151,16 @@ def estimate(metric: str, group: str, value: float, n: int | None, error: float 
     if n and 0 <= value <= 1 and abs(value * n - round(value * n)) < 1e-6:
         interval = wilson(round(value * n), n)
         return Estimate(metric, group, value, n, interval.low, interval.high, "wilson")
-    if error:
-        return Estimate(metric, group, value, n or 0, value - 1.96 * error, value + 1.96 * error, "stderr")
-    return Estimate(metric, group, value, n or 0, method="none: the number of items is unknown" if not n else None)
+    if error or n:
+        return with_standard_error(metric, group, value, n or 0, error or None)
+    return Estimate(metric, group, value, 0, method="none: the number of items is unknown")
+
+
+def with_standard_error(metric: str, group: str, value: float, n: int, error: float | None) -> Estimate:
+    """A value with the interval of its standard error, if that is known."""
+    if error is None:
+        return Estimate(metric, group, value, n)
+    return Estimate(metric, group, value, n, value - 1.96 * error, value + 1.96 * error, "stderr")
 
 
 def families_of_samples() -> list[Family]:

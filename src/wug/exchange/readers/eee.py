@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wug.errors import InputError
-from wug.exchange.imported import ImportedRun, ImportedSuite, families_of_samples, is_item_of
+from wug.exchange.imported import (
+    ImportedRun,
+    ImportedSuite,
+    families_of_samples,
+    is_item_of,
+    with_standard_error,
+)
 from wug.exchange.json_files import Json, mapping, read_object_lines, read_strict_object, require_number, text
 from wug.files import iterate_lines
 from wug.identity import OVERALL
@@ -109,10 +115,8 @@ def _estimate(metric: str, group: str, value: float, uncertainty: Json, path: Pa
     if interval:
         low, high = (require_number(interval.get(name), f"the {name} bound", path) for name in ("lower", "upper"))
         return Estimate(metric, group, value, n, low, high, str(interval.get("method") or "unknown"))
-    if error:
-        half = 1.96 * require_number(error.get("value"), "standard_error", path)
-        return Estimate(metric, group, value, n, value - half, value + half, "stderr")
-    return Estimate(metric, group, value, n)
+    number = require_number(error.get("value"), "standard_error", path) if error else None
+    return with_standard_error(metric, group, value, n, number)
 
 
 def _samples_file(path: Path) -> Path | None:

@@ -8,17 +8,16 @@ import tempfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from wug.errors import InputError, first_line
-from wug.exchange.imported import ImportedRun, ImportedSuite
+from wug.exchange.imported import ImportedRun, ImportedSuite, with_standard_error
 from wug.exchange.json_files import Json, mapping, read_strict_object, require_number, text
 from wug.files import max_unpacked_bytes, shortened
 from wug.identity import OVERALL
-from wug.outcomes import Estimate, Outcome
+from wug.outcomes import Outcome
 
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Correct, incorrect, partially correct, no answer."""
@@ -32,15 +31,6 @@ FROM read_json_objects(?, format = 'unstructured', compression = 'zstd', maximum
 """
 MAX_GROUPS = 50
 """Values of a metadata field that may be groups."""
-
-
-@dataclass(slots=True)
-class _Item:
-    """The epochs of a sample."""
-
-    detail: dict[str, Any]
-    metadata: Mapping[str, Any]
-    values: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -90,15 +80,14 @@ def _metrics(results: Json, suite: ImportedSuite, path: Path) -> dict[str, str]:
         scorer = text(score.get("name"), "a score's name", path)
         metrics = mapping(score.get("metrics"), f"metrics of {scorer}", path)
         error = metrics.get("stderr", {}).get("value")
+        error = None if error is None else require_number(error, f"stderr of {scorer}", path)
         for name, entry in metrics.items():
             if name in ("stderr", "std", "var"):
                 continue
             metric = f"{scorer}/{name}"
             value = require_number(mapping(entry, metric, path).get("value"), metric, path)
             suite.declare(metric, share=name == "accuracy")
-            half = None if error is None else 1.96 * require_number(error, f"stderr of {scorer}", path)
-            low, high = (None, None) if half is None else (value - half, value + half)
-            suite.estimates.append(Estimate(metric, OVERALL, value, n, low, high, None if half is None else "stderr"))
+            suite.estimates.append(with_standard_error(metric, OVERALL, value, n, error))
             if name in MEANS:
                 metric_names.setdefault(str(score.get("scorer") or scorer), metric)
                 metric_names.setdefault(scorer, metric)
@@ -107,7 +96,8 @@ def _metrics(results: Json, suite: ImportedSuite, path: Path) -> dict[str, str]:
 
 def _add_samples(samples: Sequence[Any], suite: ImportedSuite, names: Mapping[str, str], path: Path) -> None:
     """Add one outcome per sample and scorer: the mean over epochs."""
-    items: dict[str, _Item] = {}
+    items: dict[str, Json] = {}
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     epochs: set[tuple[str, object]] = set()
     for number, entry in enumerate(samples, 1):
         place = f"sample {number}"
@@ -116,20 +106,21 @@ def _add_samples(samples: Sequence[Any], suite: ImportedSuite, names: Mapping[st
         if (item, sample.get("epoch")) in epochs:
             raise InputError(f"the id {item!r} is there twice in one epoch", file=path, place=place)
         epochs.add((item, sample.get("epoch")))
-        record = items.setdefault(item, _Item(_detail(sample), sample.get("metadata") or {}))
+        items.setdefault(item, sample)
         for scorer, score in (sample.get("scores") or {}).items():
             for metric, value in _values(scorer, score, names, path, place):
-                record.values[metric].append(value)
-    grouped = _group_fields(items)
-    judged = all(value in (0.0, 1.0) for r in items.values() for values in r.values.values() for value in values)
-    single = all(len(values) == 1 for record in items.values() for values in record.values.values())
-    for item, record in items.items():
-        groups = {name: str(record.metadata[name]) for name in grouped if record.metadata.get(name) is not None}
-        detail: Mapping[str, Any] = record.detail
-        for metric, values in record.values.items():
-            value = fmean(values)
+                values[item][metric].append(value)
+    all_values = [of_metric for of_item in values.values() for of_metric in of_item.values()]
+    judged = all(len(of_metric) == 1 and of_metric[0] in (0.0, 1.0) for of_metric in all_values)
+    grouped = _group_fields([sample.get("metadata") or {} for sample in items.values()])
+    for item, sample in items.items():
+        metadata = sample.get("metadata") or {}
+        groups = {name: str(metadata[name]) for name in grouped if metadata.get(name) is not None}
+        detail: Mapping[str, Any] = _detail(sample)
+        for metric, of_metric in values[item].items():
+            mean = fmean(of_metric)
             suite.declare(metric)
-            suite.add(Outcome(item, metric, bool(value) if judged and single else value, groups, detail))
+            suite.add(Outcome(item, metric, bool(mean) if judged else mean, groups, detail))
             detail = {}
 
 
@@ -174,17 +165,17 @@ def _resolved(text: str, attachments: Mapping[str, Any]) -> str:
     return str(attachments.get(text.removeprefix(scheme), text)) if text.startswith(scheme) else text
 
 
-def _group_fields(items: Mapping[str, _Item]) -> list[str]:
+def _group_fields(metadata: Sequence[Mapping[str, Any]]) -> list[str]:
     """Fields of the metadata with a few short values."""
     values: dict[str, set[str]] = defaultdict(set)
     unfit: set[str] = set()
-    for record in items.values():
-        for name, value in record.metadata.items():
+    for fields in metadata:
+        for name, value in fields.items():
             if isinstance(value, str | int | float | bool) and len(str(value)) <= 60:
                 values[name].add(str(value))
             elif value is not None:
                 unfit.add(name)
-    few = min(MAX_GROUPS, max(1, len(items) // 2))
+    few = min(MAX_GROUPS, max(1, len(metadata) // 2))
     return [name for name, texts in values.items() if name not in unfit and len(texts) <= few]
 
 

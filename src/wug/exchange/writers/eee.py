@@ -19,8 +19,6 @@ from wug.exchange.export import (
     refuse_non_finite,
     require_folder,
     stable_uuid,
-    warn_missing_values,
-    why_without_samples,
     write_samples,
 )
 from wug.exchange.json_files import Json
@@ -66,20 +64,19 @@ def _write_result(exported: ExportedRun, result: Result, folder: Path, options: 
         "model_info": _model_info(result, model),
         "evaluation_results": [_evaluation(result, estimate) for estimate in result.estimates],
     }
-    if reason := why_without_samples(result, options):
-        yield reason
-    else:
-        yield from warn_missing_values(result)
-        path = f"{subfolder}/{uuid}_samples.jsonl"
-        digest, count = write_samples(result, folder / path, lambda _, item: (_row(document, result, *p) for p in item))
+    path = f"{subfolder}/{uuid}_samples.jsonl"
+    messages, written = write_samples(
+        result, folder / path, options, lambda _, item: (_row(document, result, *pair) for pair in item)
+    )
+    yield from messages
+    if written is not None:
         document["detailed_evaluation_results"] = {
             "format": "jsonl",
             "file_path": path,
             "hash_algorithm": "sha256",
-            "checksum": digest,
-            "total_rows": count,
+            "checksum": written[0],
+            "total_rows": written[1],
         }
-        yield f"wrote {folder / path}"
     write_text(folder / subfolder / f"{uuid}.json", json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
     yield f"wrote {folder / subfolder / uuid}.json"
 

@@ -16,8 +16,6 @@ from wug.exchange.export import (
     refuse_non_finite,
     require_folder,
     standard_error,
-    warn_missing_values,
-    why_without_samples,
     write_samples,
 )
 from wug.exchange.json_files import Json
@@ -41,13 +39,9 @@ def write(runs: Sequence[ExportedRun], output: Path | None, options: ExportOptio
         subfolder = folder / portable(model.name if model.developer == "local" else f"{model.developer}__{model.name}")
         for result in exported.results:
             refuse_non_finite(result)
-            if reason := why_without_samples(result, options):
-                yield reason
-                continue
-            yield from warn_missing_values(result)
             path = subfolder / f"samples_{portable(result.suite)}_{date}.jsonl"
-            write_samples(result, path, lambda number, item: [_row(number, item)])
-            yield f"wrote {path}"
+            messages, _ = write_samples(result, path, options, lambda number, item: [_row(number, item)])
+            yield from messages
         path = subfolder / f"results_{date}.json"
         document = _results(exported, model)
         write_text(path, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
