@@ -8,6 +8,7 @@ unknown word is placed by the known ones on both sides of it.
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ _AT_PUNCTUATION = 1
 _OTHER_FORM = 1
 _FAR = 10**9
 
-_MARKS_BEFORE = ("##", "Ġ", "▁", "Ċ")
+_MARKS_BEFORE = re.compile("^(##|Ġ|▁|Ċ)+")
 _MARKS_AFTER = ("@@", "</w>")
 _TREEBANK = {
     "-LRB-": "(",
@@ -139,17 +140,14 @@ def _place(
     finals = {end: cost + (_dropping(folded.letters, end, len(folded.letters))) for end, cost in costs.items()}
     best = min(finals, key=lambda end: (finals[end], end))
     spans = _traced(folded, steps, best)
-    if finals[best] >= _FAR or _is_cut_off(text, spans):
+    missing = uncovered_characters(text, spans)
+    # If punctuation is left out only at the end, the last token was probably lost.
+    is_cut_off = missing and missing[0] >= max((end for _, end in spans), default=0)
+    if finals[best] >= _FAR or is_cut_off:
         rest = text[folded.places[max(costs) if finals[best] >= _FAR else best] :]
         after = f"after the last token, {tokens[-1]!r}, " if tokens else ""
         raise InputError(f"{after}no token is left for {rest.strip()[:30]!r} in {_short(text)!r}")
     return spans
-
-
-def _is_cut_off(text: str, places: Sequence[tuple[int, int]]) -> bool:
-    """Whether punctuation is left out only at the end, as if the last token was lost."""
-    missing = uncovered_characters(text, places)
-    return bool(missing) and missing[0] >= max((end for _, end in places), default=0)
 
 
 def _traced(folded: _Folded, steps: list[dict[int, tuple[int, int, int]]], end: int) -> list[tuple[int, int]]:
@@ -226,9 +224,7 @@ def first_visible(text: str, start: int) -> int:
 
 def _forms(token: str) -> list[str]:
     """The folded forms of a token in a text, the likeliest first."""
-    bare = token
-    while bare.startswith(_MARKS_BEFORE):
-        bare = next(bare.removeprefix(mark) for mark in _MARKS_BEFORE if bare.startswith(mark))
+    bare = _MARKS_BEFORE.sub("", token)
     for mark in _MARKS_AFTER:
         if bare != mark:
             bare = bare.removesuffix(mark)

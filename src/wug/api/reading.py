@@ -22,11 +22,11 @@ from wug.families.reading.analysis import MeasureFit, analyse, lag_effects
 from wug.families.reading.design import PredictorSet
 from wug.families.reading.rscript import write_r
 from wug.families.reading.settings import KEYS, OPTIONS, ReadingSettings, refuse_unknown_use, settings
-from wug.families.reading.suite import MEASURE, FitOutcomes, ReadingSuite, dropped_text, result_rows
+from wug.families.reading.suite import FitOutcomes, ReadingSuite, dropped_text, result_rows
 from wug.families.reading.surprisals import predict, read_surprisals
 from wug.families.reading.terms import parse, written
 from wug.files import user_path
-from wug.formatting import interval_text, number
+from wug.formatting import number
 from wug.identity import Group
 from wug.labels import short_names
 from wug.outcomes import Estimate, Result
@@ -210,15 +210,10 @@ class Reading(Tabulated):
     def summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
         """The cells of a table for a terminal; `names` are short names of the models."""
         yield "measure", "predictors", "ΔLL", "95% interval", "p", "n", "partial R²", "slope at t, t-1, …"
-        minimum_p = 1 / (1 + self._suite.prepared.settings.permutations)
         for result, fits in zip(self.results, self._fits, strict=True):
             for fit in fits:
-                by_metric = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, fit.measure))}
-                delta = by_metric["delta_ll"]
-                label_cells = (fit.measure, names[result.model], number(delta.value))
-                interval = interval_text(delta.low, delta.high, delta.method, share=False)
-                p, r2 = view.p_text(fit.p, minimum_p), f"{fit.partial_r2:.2f}%"
-                yield (*label_cells, interval, p, f"{delta.n:,}", r2, _slopes(fit, by_metric))
+                by_metric, cells = view.delta_cells(result, fit.measure)
+                yield (fit.measure, names[result.model], *cells, f"{fit.partial_r2:.2f}%", _slopes(fit, by_metric))
 
     def lag_summary(self, names: Mapping[str, str]) -> Iterator[Sequence[str]]:
         """The cells of a table of each word alone; none if that was not fitted."""
@@ -324,40 +319,26 @@ def run_reading(request: ReadingRequest) -> Reading:
     return Reading(suite, sets, fits, results)
 
 
-def _column_sets(predictors: Iterable[str]) -> list[PredictorSet]:
-    sets = []
+def _column_sets(predictors: Iterable[str]) -> Iterator[PredictorSet]:
     for text in predictors:
         label, equals, terms = text.partition("=")
-        sets.append(PredictorSet(label.strip(), parse(terms)) if equals else PredictorSet(text.strip(), parse(text)))
-    return sets
+        yield PredictorSet(label.strip(), parse(terms if equals else text))
 
 
-def _file_sets(suite: ReadingSuite, request: ReadingRequest) -> list[PredictorSet]:
-    if request.surprisals is None:
-        return []
-    all_sets: list[PredictorSet] = []
-    for use in request.uses:
-        sets, mismatch_count = read_surprisals(
-            suite.prepared, request.surprisals, use, allow_mismatch=request.allow_mismatch
-        )
-        note = (f"{mismatch_count:,} words differ from those of the table of surprisals, and are left out",)
-        all_sets += [
-            replace(target, label=_label(target.label, use, request), warnings=note if mismatch_count else ())
-            for target in sets
-        ]
-    return all_sets
+def _file_sets(suite: ReadingSuite, request: ReadingRequest) -> Iterator[PredictorSet]:
+    for use in request.uses if request.surprisals is not None else ():
+        allow = request.allow_mismatch
+        for target in read_surprisals(suite.prepared, request.surprisals, use, allow_mismatch=allow):
+            yield replace(target, label=_label(target.label, use, request))
 
 
-def _model_sets(suite: ReadingSuite, request: ReadingRequest) -> list[PredictorSet]:
-    sets = []
+def _model_sets(suite: ReadingSuite, request: ReadingRequest) -> Iterator[PredictorSet]:
     for handle in request.models:
         for use in request.uses:
             model = CachedModel(handle, request.cache, request.progress)
-            predictor_set = predict(suite.prepared, model, use)
-            notices = tuple(notice.text for notice in model.pop_warnings())
-            label = _label(predictor_set.label, use, request)
-            sets.append(replace(predictor_set, label=label, warnings=(*predictor_set.warnings, *notices)))
-    return sets
+            target = predict(suite.prepared, model, use)
+            warnings = (*target.warnings, *(notice.text for notice in model.pop_warnings()))
+            yield replace(target, label=_label(target.label, use, request), warnings=warnings)
 
 
 def _label(label: str, use: str, request: ReadingRequest) -> str:

@@ -13,10 +13,11 @@ from wug.families.morphology import make
 
 def _make(*, task: str, language: str, output: Path, seed: int, items: int, lexicon: Path | None, force: bool) -> None:
     from wug.files import refuse_existing, write_text
+    from wug.tables import Table
 
     refuse_existing([output], force=force)
     forms = make.make(task, items, seed, lexicon, language)
-    write_text(output, make.as_csv(forms))
+    write_text(output, Table.of_rows(forms).text("csv", raw=True))
     family.notify(f"wrote {output}: {items:,} items, {len(forms):,} forms")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 import re
 import tomllib
@@ -18,7 +16,6 @@ from wug.files import ASSETS, read_lines, read_text
 FREQUENT_WORDS = 10_000
 """Words at the beginning of the word list from which a new word differs in two letters or more, unless it is to rhyme
 with irregular verbs, whose neighbour it then is."""
-COLUMNS = ("lemma", "form", "type", "task", "language", "ending", "neighbourhood")
 LETTERS = "abcdefghijklmnopqrstuvwxyzäöü"
 MAX_DRAWS = 20_000
 
@@ -49,9 +46,7 @@ def make(task: str, items: int, seed: int, lexicon: Path | None = None, language
         raise InputError(f"no new words for {task} in the language {language}. There are: {available_tasks}")
     words = [*word_list(language), *([] if lexicon is None else (line.strip().lower() for line in read_lines(lexicon)))]
     known, frequent = frozenset(words), frozenset(words[:FREQUENT_WORDS])
-    draw = random.Random(f"{task} {seed}")
-    kinds = _kinds(language, task)
-    lemmas: set[str] = set()
+    draw, kinds, lemmas = random.Random(f"{task} {seed}"), _kinds(language, task), set[str]()
     rows: list[dict[str, str]] = []
     for number in range(items):
         ending, rhyme = kinds[number % len(kinds)]
@@ -69,19 +64,11 @@ def make(task: str, items: int, seed: int, lexicon: Path | None = None, language
     return rows
 
 
-def as_csv(rows: list[dict[str, str]]) -> str:
-    """The rows as a CSV file."""
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
 def _kinds(language: str, task: str) -> list[tuple[str, str]]:
     """Classes of endings, and rimes or nothing, in turn: half of the verbs of some tasks rhyme with irregular ones."""
-    endings, rhymes = languages()[language]["tasks"][task]["endings"].split(), languages()[language].get("rhymes", {})
-    if not languages()[language]["tasks"][task].get("rhyming"):
+    settings, rhymes = languages()[language]["tasks"][task], languages()[language].get("rhymes", {})
+    endings = settings["endings"].split()
+    if not settings.get("rhyming"):
         return [(ending, "") for ending in endings]
     pairs = zip(endings * len(rhymes), [*rhymes] * len(endings), strict=True)
     return [kind for ending, rhyme in pairs for kind in ((ending, ""), (rhymes[rhyme][1], rhyme))]

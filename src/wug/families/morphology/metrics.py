@@ -16,7 +16,7 @@ from wug.distributions import t_quantile
 from wug.errors import MissingExtra
 from wug.families.correlations import correlation_interval, pearson, spearman
 from wug.families.morphology.item import WugItem
-from wug.families.morphology.statistics import bootstrap_correlation, fit_beta_regression
+from wug.families.morphology.statistics import bootstrap_correlation, fit_beta_regression, percentile_interval
 from wug.identity import OVERALL, Group
 from wug.outcomes import Estimate, Interval, Metric, Notice, Outcome, SuiteOutput
 from wug.stats import effective_number, estimate, mean_interval, wilson
@@ -26,6 +26,7 @@ PRIOR = ":prior"
 """Ends the names of metrics whose scores are relative to those in a neutral carrier."""
 TOP = (1, 3, 5)
 """Numbers of human answers among which an answer is looked for."""
+AMONG_TOP = "the answer is among the {} forms that people give most often"
 TIED_RATINGS = "people rate several forms highest"
 NOT_COMPARABLE = "it has one form only"
 
@@ -35,13 +36,8 @@ METRICS: Mapping[str, Metric] = {
         Metric(PREFERENCE, meaning="the form that people rate highest has the highest score; ties are errors"),
         Metric(ACCURACY, meaning="the expected form has the highest score; ties are errors"),
         Metric("human_ratio_spearman", "score", meaning="rank correlation of model and human choice proportions"),
-        *(
-            Metric(f"exact_match@{k}", headline=k == 1, meaning=meaning)
-            for k, meaning in (
-                (1, "the answer is the form that most people give, or the expected one"),
-                *((k, f"the answer is among the {k} forms that people give most often") for k in TOP[1:]),
-            )
-        ),
+        Metric("exact_match@1", meaning="the answer is the form that most people give, or the expected one"),
+        *(Metric(f"exact_match@{k}", headline=False, meaning=AMONG_TOP.format(k)) for k in TOP[1:]),
         Metric("spearman_by_lemma", "score", meaning="mean over lemmas of the rank correlation of ratings and scores"),
         Metric("pearson", "score", meaning="correlation of ratings and scores over all forms"),
         Metric("spearman", "score", meaning="rank correlation of ratings and scores over all forms"),
@@ -306,11 +302,11 @@ def answer_ceiling(answers: Mapping[str, Sequence[str]]) -> Iterator[Estimate]:
 
 def rating_ceiling(ratings: Mapping[tuple[str, str, str], float]) -> Iterator[Estimate]:
     """The correlation of each rater with the median of the others, averaged over raters."""
-    by_form: dict[tuple[str, str], dict[str, float]] = {}
-    by_rater: dict[str, list[tuple[str, str]]] = {}
+    by_form: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    by_rater: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for (rater, lemma, form), value in ratings.items():
-        by_form.setdefault((lemma, form), {})[rater] = value
-        by_rater.setdefault(rater, []).append((lemma, form))
+        by_form[lemma, form][rater] = value
+        by_rater[rater].append((lemma, form))
     for name, statistic in (("human_ceiling", spearman), ("human_ceiling:pearson", pearson)):
         values = []
         for rater, forms in by_rater.items():
@@ -329,8 +325,7 @@ def _bootstrap_mean(values: Sequence[float]) -> Interval | None:
     if len(set(values)) < 2:
         return None
     draws = np.random.default_rng(1958).choice(np.array(values), (2_000, len(values))).mean(axis=1)
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return Interval(float(low), float(high))
+    return percentile_interval(draws)
 
 
 def _estimate(metric: str, group: str, value: float, n: int, interval: Interval | None, method: str) -> Estimate:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wug.arrays import Floats
+from wug.arrays import Floats, Indices
 from wug.errors import needs_extra
 from wug.outcomes import Interval
 
@@ -44,10 +44,8 @@ def bootstrap_correlation(
     statistic: Callable[[Floats, Floats], float | None], first: Floats, second: Floats, units: Sequence[str]
 ) -> Interval | None:
     """The 95% percentile interval of a correlation, resampling units (lemmas), whose rows are not independent."""
-    rows: dict[str, list[int]] = {}
-    for row, unit in enumerate(units):
-        rows.setdefault(unit, []).append(row)
-    clusters = [np.asarray(rows_of_unit) for rows_of_unit in rows.values()]
+    groups = _group_numbers(units)
+    clusters = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
     if len(clusters) < 4:
         return None
     draw = np.random.default_rng(1958)
@@ -57,8 +55,18 @@ def bootstrap_correlation(
         value = statistic(first[chosen], second[chosen])
         if value is not None:
             resampled.append(value)
-    low, high = np.quantile(resampled, (0.025, 0.975)) if resampled else (math.nan, math.nan)
-    return Interval(float(low), float(high)) if resampled else None
+    return percentile_interval(resampled) if resampled else None
+
+
+def percentile_interval(resampled: Sequence[float] | Floats) -> Interval:
+    """The 95% interval of values from bootstrap samples."""
+    low, high = np.quantile(resampled, (0.025, 0.975))
+    return Interval(float(low), float(high))
+
+
+def _group_numbers(units: Sequence[str]) -> Indices:
+    numbers: dict[str, int] = {}
+    return np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units], np.intp)
 
 
 def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) -> MixedFit:
@@ -69,9 +77,8 @@ def fit_beta_regression(shares: Floats, scores: Floats, units: Sequence[str]) ->
     with needs_extra("the beta regression", "scipy"):
         from scipy import optimize
     x = (scores - scores.mean()) / (float(scores.std()) or 1.0)
-    numbers: dict[str, int] = {}
-    groups = np.asarray([numbers.setdefault(unit, len(numbers)) for unit in units], np.intp)
-    model = _Laplace(shares, x, groups, len(numbers), np.zeros(len(numbers)))
+    groups = _group_numbers(units)
+    model = _Laplace(shares, x, groups, np.zeros(int(groups.max()) + 1))
     logits = np.log(shares / (1 - shares))
     slope = float(x @ logits) / max(float(x @ x), 1e-12)
     residual = logits - logits.mean() - slope * x
@@ -95,8 +102,7 @@ class _Laplace:
 
     shares: Floats
     x: Floats
-    groups: np.ndarray[tuple[int], np.dtype[np.intp]]
-    count: int
+    groups: Indices
     effects: Floats
     """The last modes of the standardised random intercepts, from which the next search starts."""
 
@@ -140,13 +146,10 @@ class _Laplace:
         return effects
 
     def _joint(self, effects: Floats, fixed: Floats, precision: float, deviation: float) -> Floats:
-        density = self._log_density(fixed + deviation * effects[self.groups], precision)
-        logarithms: Floats = self._sum(density) - effects**2 / 2
-        return logarithms
+        return self._sum(self._log_density(fixed + deviation * effects[self.groups], precision)) - effects**2 / 2
 
     def _sum(self, values: Floats) -> Floats:
-        sums: Floats = np.bincount(self.groups, weights=values, minlength=self.count).astype(np.float64)
-        return sums
+        return np.bincount(self.groups, weights=values, minlength=len(self.effects)).astype(np.float64)
 
     def _log_density(self, predictor: Floats, precision: float) -> Floats:
         from scipy.special import betaln

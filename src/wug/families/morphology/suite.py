@@ -212,7 +212,7 @@ class MorphologySuite(ItemSuite[WugItem]):
         counts: Counter[str] = Counter()
         for item, requests_of_item in zip(self.items, requests, strict=True):
             scored = [(request, next(outputs)) for request in requests_of_item]
-            counts["tokens"] += sum(_tokens(*pair) for pair in scored)
+            counts["tokens"] += sum(len(answer.starts[_part(request, answer)]) for request, answer in scored)
             counts["bytes"] += sum(_byte_tokens(*pair) for pair in scored)
             values = [_score(*pair, self.settings.normalise) for pair in scored]
             known = [value for value in values if value is not None]
@@ -273,30 +273,29 @@ def first_word(answer: str, item: WugItem) -> str:
     return next((word for word in words if word in known), words[0] if words else "")
 
 
+def _part(request: Request, scored: Scored) -> slice:
+    """The tokens of the form, or of the whole sentence with what follows it."""
+    return scored.slice(*(request.span or (0, len(request.text) + 1)))
+
+
 def _score(request: Request, scored: Scored, normalise: str) -> float | None:
-    start, end = request.span or (0, len(request.text) + 1)
-    missing = any(value is None for value in scored.logprobs[scored.slice(start, end)]) or not _tokens(request, scored)
+    logprobs = scored.logprobs[_part(request, scored)]
     # The first token of a sentence may have no probability.
-    if missing and (request.span is not None or len(scored.logprobs) < 2):
+    if (None in logprobs or not logprobs) and (request.span is not None or len(scored.logprobs) < 2):
         return None
+    start, end = request.span or (0, len(request.text) + 1)
     total = scored.logprob(start, end)
     match normalise:
         case "token":
-            return total / _tokens(request, scored)
+            return total / len(logprobs)
         case "character":
             return total / (min(end, len(request.text)) - start)
     return total
 
 
-def _tokens(request: Request, scored: Scored) -> int:
-    start, end = request.span or (0, len(request.text) + 1)
-    return len(scored.starts[scored.slice(start, end)])
-
-
 def _byte_tokens(request: Request, scored: Scored) -> int:
     """Tokens of a form that are unknown, or one of several that make up a character."""
-    where = scored.slice(*(request.span or (0, len(request.text) + 1)))
-    starts = Counter(scored.starts[where])
-    pieces = (scored.token_names or ())[where] if scored.token_names else ()
-    shared = sum(times for times in starts.values() if times > 1)
-    return max(shared, sum(bool(BYTE_TOKEN.fullmatch(piece)) for piece in pieces))
+    part = _part(request, scored)
+    shared = sum(times for times in Counter(scored.starts[part]).values() if times > 1)
+    names = scored.token_names[part] if scored.token_names else ()
+    return max(shared, sum(bool(BYTE_TOKEN.fullmatch(name)) for name in names))

@@ -72,8 +72,8 @@ def parts(result: Result, rows: Rows) -> Iterator[page.ViewPart]:
 
 def items(result: Result, rows: Rows) -> page.ItemsView:
     """Every word with its time and both log-likelihoods."""
-    by_word = page.SortOption("word", "word", lambda found, chosen: _words(found, chosen))
-    return page.ItemsView(DELTA, _item, noun="row", texts=("source",), sorts=(by_word,))
+    sorts = (page.SortOption("word", "word", _words),)
+    return page.ItemsView(DELTA, _item, noun="row", texts=("source",), sorts=sorts)
 
 
 def measures_table(result: Result) -> page.TablePart:
@@ -81,21 +81,27 @@ def measures_table(result: Result) -> page.TablePart:
     terms = _slopes(result)
     columns = ("measure", "ΔLL", "95% interval", "p", "n", "partial R² (%)", *terms)
     body = []
-    draws = (result.signature.get("permutations") or "").partition(",")[0]
-    least = 1 / (1 + int(draws)) if draws.isdecimal() else 0.0
     for measure in _measures(result):
-        by_metric = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, measure))}
-        delta = by_metric[DELTA]
-        cells = [measure, number(delta.value), interval_text(delta.low, delta.high, delta.method, share=False)]
-        cells += [p_text(by_metric["p"].value, least) if "p" in by_metric else "", f"{delta.n:,}"]
-        cells += [number(by_metric[name].value) if name in by_metric else "" for name in ("partial_r2", *terms)]
-        body.append(page.TablePartRow(tuple(page.TableCell(text) for text in cells)))
+        by_metric, cells = delta_cells(result, measure)
+        others = [number(by_metric[name].value) if name in by_metric else "" for name in ("partial_r2", *terms)]
+        body.append(page.TablePartRow(tuple(page.TableCell(text) for text in (measure, *cells, *others))))
     heads = tuple(
         page.TableColumn(name.removeprefix("slope:"), numeric=index > 0) for index, name in enumerate(columns)
     )
     note = "Slopes are changes of the measure per unit of the term, for surprisal per bit, fitted on all rows."
     note += f" {LEAST_SQUARES}"
     return page.TablePart("measures", "Measures", heads, (("", tuple(body)),), note=note)
+
+
+def delta_cells(result: Result, measure: str) -> tuple[dict[str, Estimate], tuple[str, ...]]:
+    """The estimates of a measure by metric; and its ΔLL with interval, p and n as text."""
+    by_metric = {e.metric: e for e in result.estimates if e.group == str(Group(MEASURE, measure))}
+    delta = by_metric[DELTA]
+    draws = (result.signature.get("permutations") or "").partition(",")[0]
+    least = 1 / (1 + int(draws)) if draws.isdecimal() else 0.0
+    p = p_text(by_metric["p"].value, least) if "p" in by_metric else ""
+    interval = interval_text(delta.low, delta.high, delta.method, share=False)
+    return by_metric, (number(delta.value), interval, p, f"{delta.n:,}")
 
 
 def delta_figure(results: Sequence[Result]) -> page.Figure | None:
@@ -110,16 +116,10 @@ def delta_figure(results: Sequence[Result]) -> page.Figure | None:
     ]
     if not points:
         return None
-    return dots(
-        "delta-ll",
-        "ΔLL by measure",
-        points,
-        note="Dots with 95% intervals. 0: the predictors add nothing to the baseline.",
-        value=NATS,
-        row="measure",
-        series="model" if several else "",
-        share=False,
-    )
+    note = "Dots with 95% intervals. 0: the predictors add nothing to the baseline."
+    series = "model" if several else ""
+    title = "ΔLL by measure"
+    return dots("delta-ll", title, points, note=note, value=NATS, row="measure", series=series, share=False)
 
 
 def slope_figures(result: Result) -> Iterator[page.Figure]:
@@ -147,12 +147,11 @@ def calibration_figure(result: Result, rows: Rows, measure: str) -> page.Figure 
     bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, max(0, len(edges) - 2))
     points = []
     for bin_number in np.unique(bins):
-        in_bin = bins == bin_number
-        count, middle = int(in_bin.sum()), float(x[in_bin].mean())
-        half = 1.96 * float(y[in_bin].std(ddof=1)) / count**0.5 if count > 1 else 0.0
-        mean = float(y[in_bin].mean())
+        x_in_bin, y_in_bin, predicted_in_bin = (values[bins == bin_number] for values in (x, y, predicted))
+        count, middle, mean = len(x_in_bin), float(x_in_bin.mean()), float(y_in_bin.mean())
+        half = 1.96 * float(y_in_bin.std(ddof=1)) / count**0.5 if count > 1 else 0.0
         points.append(charts.LinePoint(middle, mean, mean - half, mean + half, count, "observed"))
-        points.append(charts.LinePoint(middle, float(predicted[in_bin].mean()), n=count, series="predicted"))
+        points.append(charts.LinePoint(middle, float(predicted_in_bin.mean()), n=count, series="predicted"))
     name = next((term.removeprefix("slope:") for term in _slopes(result)), "predictor")
     return page.Figure(
         id=f"calibration-{measure}",
@@ -244,9 +243,7 @@ def _slope_axis(result: Result, predictors: Collection[str]) -> str:
 def _lag_figure(
     id: str, title: str, effects: Mapping[str, Sequence[tuple[str, Estimate]]], what: str, note: str
 ) -> page.Figure:
-    points = [
-        _point(lag, estimate, series) for series, series_effects in effects.items() for lag, estimate in series_effects
-    ]
+    points = [_point(lag, estimate, series) for series, by_lag in effects.items() for lag, estimate in by_lag]
     note = f"Dots with 95% intervals. {note}"
     return dots(id, title, points, note=note, value=what, row="word", series="predictor", share=False)
 
