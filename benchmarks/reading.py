@@ -1,4 +1,4 @@
-"""ΔLL of a million rows: wug's shared cross-products, and a loop of statsmodels fits, in one run.
+"""ΔLL of a million rows: wug's shared factors of the folds, and a loop of statsmodels fits, in one run.
 
     python benchmarks/reading.py                       1,000,000 rows, 20 terms, 10 folds
     python benchmarks/reading.py --rows 100000         fewer

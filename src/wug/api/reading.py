@@ -312,7 +312,7 @@ def run_reading(request: ReadingRequest) -> Reading:
     path = user_path(source) if isinstance(source, (str, Path)) else None
     for use in request.uses:
         refuse_unknown_use(use)
-    suite = suite_of(path or source, request.settings, path.name if path else "table")
+    suite = suite_of(path or source, request.settings)
     sets = [*_column_sets(request.predictors), *_file_sets(suite, request), *_model_sets(suite, request)]
     fits = analyse(suite.prepared, sets)
     results = [_result(suite, target, target_fits) for target, target_fits in zip(sets, fits, strict=True)]

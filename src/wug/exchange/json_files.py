@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from wug.errors import InputError
-from wug.files import MAX_BYTES_ENV, iterate_lines, max_unpacked_bytes, not_json, read_text, shortened
+from wug.files import MAX_BYTES_ENV, iterate_lines, max_unpacked_bytes, not_json, read_text, repeated, shortened
 
 Json = dict[str, Any]
 Pairs = Callable[[list[tuple[str, Any]]], Json]
@@ -23,11 +22,9 @@ def read_strict_object(path: Path, *, nan: bool = False) -> Json:
         raise InputError(f"{what}. Set a higher maximum: {MAX_BYTES_ENV}={size}", file=path)
 
     def unique(pairs: list[tuple[str, Any]]) -> Json:
-        unique_pairs = dict(pairs)
-        if len(unique_pairs) < len(pairs):
-            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            raise InputError(f"the key {shortened(repr(twice))} is there twice in one object", file=path)
-        return unique_pairs
+        if twice := repeated(key for key, _ in pairs):
+            raise InputError(f"the key {shortened(repr(twice[0]))} is there twice in one object", file=path)
+        return dict(pairs)
 
     return _parsed(read_text(path), path, None, nan=nan, pairs=unique)
 

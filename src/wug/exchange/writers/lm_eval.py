@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from wug.identity import OVERALL, Group, ModelName
 from wug.outcomes import DATASET_KEY, Estimate, Outcome, Result
 from wug.samples import Sample
 
+BY_TASK = "results group_subtasks configs versions n-shot higher_is_better n-samples task_hashes".split()
+"""Fields of a results file that are objects by task."""
 METRICS = {"accuracy": "acc"}
 """Metrics that lm-eval calls otherwise."""
 
@@ -55,13 +58,7 @@ def metric_name(name: str) -> str:
 
 
 def _results(exported: ExportedRun, model: ModelName) -> Json:
-    document: Json = {
-        key: {}
-        for key in (
-            *("results", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples"),
-            "task_hashes",
-        )
-    }
+    document: Json = {key: {} for key in BY_TASK}
     for result in exported.results:
         _add_result(document, result)
     arguments = {"pretrained": model.id.name if model.developer == "local" else model.path}
@@ -85,11 +82,10 @@ def _results(exported: ExportedRun, model: ModelName) -> Json:
 
 def _add_result(document: Json, result: Result) -> None:
     """Add the task of a result, and one task per group below it."""
-    overall = [estimate for estimate in result.estimates if estimate.group == OVERALL]
-    groups: dict[str, list[Estimate]] = {}
+    groups: dict[str, list[Estimate]] = defaultdict(list)
     for estimate in result.estimates:
-        if estimate.group != OVERALL:
-            groups.setdefault(estimate.group, []).append(estimate)
+        groups[estimate.group].append(estimate)
+    overall = groups.pop(OVERALL, [])
     record: Mapping[str, Any] = result.meta.get(DATASET_KEY) or {}
     metadata = {
         "version": 1.0,

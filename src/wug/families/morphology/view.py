@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wug.families.morphology.metrics import ACCURACY, PREFERENCE
+from wug.families.morphology.metrics import ACCURACY, PREFERENCE, argmax
 from wug.formatting import FormattedEstimate, finite_or_none, number, percent, spaced_name
 from wug.outcomes import Result
 from wug.rows import Filter, OutcomeRow, Rows
@@ -146,9 +146,9 @@ def _types(rows: Rows, metric: str) -> page.TablePart | None:
     counts: Counter[str] = Counter()
     for row in rows.each(Filter(metric), keys=("scores", "types")):
         scores, types = row.outcome.detail.get("scores") or [], row.outcome.detail.get("types") or []
-        best = [index for index, score in enumerate(scores) if score == max(scores)]
-        if len(best) == 1 and best[0] < len(types) and types[best[0]]:
-            counts[str(types[best[0]])] += 1
+        best = argmax(scores)
+        if best is not None and best < len(types) and types[best]:
+            counts[str(types[best])] += 1
     total = counts.total()
     if not total:
         return None

@@ -32,22 +32,22 @@ def recognises(path: Path, head: str) -> bool:
 
 def read(path: Path, options: Mapping[str, str]) -> list[Suite]:
     """The suite of a table, or an error with its place."""
-    return [suite_of(path, settings(options), path.name)]
+    return [suite_of(path, settings(options))]
 
 
 def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """What keeps a table from being read, and warnings about it."""
-    suite = suite_of(path, settings(options), path.name)
+    suite = suite_of(path, settings(options))
     return [Problem("warning", "", warning) for warning in suite.prepared.warnings]
 
 
-def suite_of(source: object, chosen: ReadingSettings, name: str) -> ReadingSuite:
-    """The suite of a path, a `wug.Table` or a data frame; `name` is that of its file."""
+def suite_of(source: object, chosen: ReadingSettings) -> ReadingSuite:
+    """The suite of a path, a `wug.Table` or a data frame."""
     from wug.families.reading.prepare import prepare
     from wug.families.reading.suite import ReadingSuite
     from wug.families.reading.table import read_words
 
     table = read_words(source)
-    stem = name.removesuffix(".gz").removesuffix(".xz")
-    checksum = table.checksum
-    return ReadingSuite(stem.rpartition(".")[0] or stem, prepare(table, chosen), checksum)
+    name = Path(table.file).name.removesuffix(".gz").removesuffix(".xz")
+    checksum = table.checksum  # before columns are added
+    return ReadingSuite(name.rpartition(".")[0] or name, prepare(table, chosen), checksum)
