@@ -9,48 +9,48 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from command_line import run_python
+from browsing import client_of
+from command_line import run_python, wug
 from timeouts import PATIENCE
+from wug import registry
+from wug.results.store import Store
+from wug.web.site import Site
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "plugin"
 NOUNS = [line.split("\t") for line in (EXAMPLE / "berko.plurals").read_text().splitlines() if line[0] != "#"]
 SHORTER = sum(len(right) < len(wrong) for _, right, wrong, _ in NOUNS)
 """Nouns that a model gets right which finds letters surprising, and nothing else."""
-PAGES = """
-import sys
-from importlib.util import find_spec
-from pathlib import Path
-from browsing import client_of
-from wug.results.store import Store
-from wug.web.site import Site
-
-client = client_of(Site(store=Store(Path(sys.argv[1])), cache=Path(sys.argv[2]), folders=()))
-for address in ("/", "/result/1", "/result/1/items", "/result/1/outcome/0", "/result/1/figure/groups-0.vl.json"):
-    answer = client.get(address)
-    print(address, answer.status_code, answer.text)
-"""
+PAGES = ("/", "/result/1", "/result/1/items", "/result/1/outcome/0", "/result/1/figure/groups-0.vl.json")
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the package is installed into, as anyone would install it."""
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder that the package is installed into, as anyone would install it; this process finds it, too."""
     folder = tmp_path_factory.mktemp("site")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
     subprocess.run([*pip, "--target", str(folder), str(EXAMPLE)], check=True, timeout=PATIENCE)
-    return folder
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(folder)
+        registry._entry_points.cache_clear()
+        yield folder
+    registry._entry_points.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "wug_plurals"]:
+        del sys.modules[name]
 
 
 @pytest.fixture(scope="module")
 def run(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run store with the built-in suite of the package asked of its model."""
     store = tmp_path_factory.mktemp("runs") / "store"
-    said = wug(installed, store, "run", EXAMPLE / "berko.plurals", "--model", "letters:2", "--format", "json")
-    [result] = json.loads(said)
+    command = ("run", EXAMPLE / "berko.plurals", "--model", "letters:2", "--format", "json", "--no-cache")
+    [result] = json.loads(printed(*command, "--store", store))
     values = {(e["metric"], e["group"]): e["value"] for e in result["estimates"]}
     assert values["plural", "all"] == SHORTER / len(NOUNS)
     assert values["margin", "all"] == pytest.approx(sum(2 * (len(w) - len(r)) for _, r, w, _ in NOUNS) / len(NOUNS))
@@ -58,17 +58,19 @@ def run(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
-def python(installed: Path, *arguments: object, code: int = 0) -> str:
-    """What a program says to which the package is installed."""
-    tests = Path(__file__).parent
-    path = [installed, tests / "helpers", *filter(None, [os.environ.get("PYTHONPATH")])]
+def printed(*arguments: object) -> str:
+    """What a command prints in this process."""
+    output = wug(*arguments)
+    assert output.code == 0, output.err
+    return output.out
+
+
+def python(installed: Path, *arguments: object) -> str:
+    """What another program prints to which the package is installed."""
+    path = [installed, *filter(None, [os.environ.get("PYTHONPATH")])]
     output = run_python(*arguments, env={"PYTHONPATH": os.pathsep.join(map(str, path))})
-    assert output.code == code, output.err
-    return output.out + (output.err if code else "")
-
-
-def wug(installed: Path, store: Path, *arguments: object) -> str:
-    return python(installed, "-m", "wug", *arguments, "--store", store)
+    assert output.code == 0, output.err
+    return output.out
 
 
 def test_the_sample_imports_only_what_is_stable() -> None:
@@ -81,21 +83,21 @@ def test_the_sample_imports_only_what_is_stable() -> None:
 
 
 def test_family_and_backend_are_listed(installed: Path) -> None:
-    assert "plurals" in python(installed, "-m", "wug", "list", "suites")
-    assert "letters" in python(installed, "-m", "wug", "list", "models")
+    assert "plurals" in printed("list", "suites")
+    assert "letters" in printed("list", "models")
 
 
-def test_a_run_is_shown_and_exported(installed: Path, run: Path) -> None:
-    shown = wug(installed, run, "show", 1)
+def test_a_run_is_shown_and_exported(run: Path) -> None:
+    shown = printed("show", 1, "--store", run)
     assert "the right plural is more probable than the wrong one" in shown
     assert f"{100 * SHORTER / len(NOUNS):.1f}%" in shown
-    exported = csv.DictReader(io.StringIO(wug(installed, run, "export", 1, "--to", "csv")))
+    exported = csv.DictReader(io.StringIO(printed("export", 1, "--to", "csv", "--store", run)))
     verdicts = {row["item"]: row["value"] for row in exported if row["metric"] == "plural"}
     assert verdicts == {singular: str(float(len(right) < len(wrong))) for singular, right, wrong, _ in NOUNS}
 
 
-def test_the_report_has_the_familys_own_view(installed: Path, run: Path, tmp_path: Path) -> None:
-    wug(installed, run, "report", 1, "-o", tmp_path / "page.html")
+def test_the_report_has_the_familys_own_view(run: Path, tmp_path: Path) -> None:
+    printed("report", 1, "-o", tmp_path / "page.html", "--store", run)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "This is a wug. Now there are two …" in page
     assert "Wrong plurals" in page
@@ -103,9 +105,12 @@ def test_the_report_has_the_familys_own_view(installed: Path, run: Path, tmp_pat
     assert "Plural by ending" in page
 
 
-def test_the_pages_have_it_too(installed: Path, run: Path, tmp_path: Path) -> None:
-    pages = python(installed, "-c", PAGES, run, tmp_path / "answers.db")
-    assert pages.count(" 200 ") >= 5
+def test_the_pages_have_it_too(run: Path, tmp_path: Path) -> None:
+    with closing(Store(run)) as store:
+        client = client_of(Site(store=store, cache=tmp_path / "answers.db", folders=()))
+        answers = [client.get(address) for address in PAGES]
+    assert {answer.status_code for answer in answers} == {200}
+    pages = "".join(answer.text for answer in answers)
     assert "This is a wug. Now there are two …" in pages
     assert "<ins>gutches</ins>" in pages
     assert "the right plural is more probable than the wrong one" in pages
@@ -115,16 +120,15 @@ def test_the_package_conforms(installed: Path) -> None:
     python(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", EXAMPLE / "tests")
 
 
-def test_the_familys_own_columns_are_written(installed: Path, run: Path) -> None:
-    found = wug(installed, run, "run", EXAMPLE / "berko.plurals", "--model", "letters:2", "--format", "tsv")
+def test_the_familys_own_columns_are_written(run: Path) -> None:
+    found = printed("run", EXAMPLE / "berko.plurals", "--model", "letters:2", "--format", "tsv", "--store", run)
     head, *rows = found.splitlines()
     assert head.split("\t") == ["suite", "noun", "right", "wrong", "chosen"]
     assert [row.split("\t")[1:4] for row in rows] == [noun[:3] for noun in NOUNS]
 
 
-def test_without_a_model_the_one_that_the_family_names_is_used(installed: Path, tmp_path: Path) -> None:
-    said = wug(installed, tmp_path / "store", "run", EXAMPLE / "berko.plurals", "--format", "json", "--dry-run")
-    assert "wug-causal" in said
+def test_without_a_model_the_one_that_the_family_names_is_used(installed: Path) -> None:
+    assert "wug-causal" in printed("run", EXAMPLE / "berko.plurals", "--format", "json", "--dry-run")
 
 
 EXECUTORS = [
@@ -138,9 +142,9 @@ EXECUTORS = [
 def test_a_sweep_of_its_models_runs_on_every_executor(installed: Path, tmp_path: Path, executor: list[str]) -> None:
     """The name of one model contains `?`, and `--device` reaches the backend."""
     models = ("--model", "letters:2", "--model", "letters:vowel?1:2")
-    store = tmp_path / "store"
-    given = ("run", EXAMPLE / "berko.plurals", *models, "--device", "cpu", "--format", "json", *executor)
-    results = json.loads(wug(installed, store, *given))
+    files = ("--store", tmp_path / "store", "--cache", tmp_path / "answers.db")
+    given = ("run", EXAMPLE / "berko.plurals", *models, "--device", "cpu", "--format", "json", *executor, *files)
+    results = json.loads(printed(*given) if "serial" in executor else python(installed, "-m", "wug", *given))
     assert [result["model"] for result in results] == ["letters/2", "letters/vowel?1:2"]
     assert [result["status"] for result in results] == ["complete", "complete"]
     # An extra e takes 2 bits of the one and 1 bit of the other, any other letter 2 bits of both.
@@ -177,6 +181,6 @@ def test_the_next_model_of_a_sweep_is_prefetched(installed: Path, tmp_path: Path
 
 def test_a_faulty_file_is_refused_with_its_lines(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.plurals").write_text("wug wugs wug z\n")
-    said = python(installed, "-m", "wug", "check", tmp_path / "bad.plurals", code=1)
-    assert "line 1" in said
-    assert "Traceback" not in said
+    said = wug("check", tmp_path / "bad.plurals")
+    assert said.code == 1
+    assert "line 1" in said.out
