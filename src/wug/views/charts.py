@@ -133,14 +133,14 @@ def intervals(
     if has_series:
         dot = dot.encode(shape=alt.Shape("series:N", **vega.shape_scale(series)))
     step = 10 + 13 * len(series) if has_series else vega.row_height_px(rows)
-    chart = alt.layer(line, dot).properties(width=vega.WIDTH_PX, height=step * len(rows))
+    chart = alt.layer(line, dot, width=vega.WIDTH_PX, height=step * len(rows))
     add_behind(chart, _chance_marks({row_key(p.group, p.row): p.chance for p in points}, rows) if share else [])
     if zero:
         rule = _data_chart([{"zero": 0}]).mark_rule(style="chance", tooltip=None)
         add_behind(chart, [rule.encode(x=alt.X("zero:Q", title=title))])
     if not has_series:
         return chart
-    return chart.add_params(choice.param).properties(usermeta=choice.legend(series, series_are))
+    return choice.added_to(chart, choice.legend(series, series_are))
 
 
 def curves(
@@ -185,14 +185,14 @@ def curves(
             spread = spread.transform_filter(f"length({choice.param.name}) == 1")
     line, dot = _line_and_dots(base.encode(y=y), series, len(points), choice)
     layers = [spread.encode(**ends), line, dot, *([_peak_label(peak, x, share)] if peak else [])]
-    chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=300)
+    chart = alt.layer(*layers, width=vega.WIDTH_PX, height=300)
     add_behind(chart, [] if chance_level is None else chance_line(chance_level, "y"))
     if not has_series:
         return chart
     legend = choice.legend(series, "series", {p.series: p.value for p in sorted(points, key=lambda p: p.x)})
     for key in legend["legend"]["keys"] if len(series) > MAX_DISTINCT_LINES else ():
         key |= {"shape": vega.OUTLINES["circle"], "dash": [1, 0]}
-    return chart.add_params(choice.param).properties(usermeta=legend)
+    return choice.added_to(chart, legend)
 
 
 def _line_and_dots(base: Any, series: Sequence[str], point_count: int, choice: vega.SeriesSelection) -> tuple[Any, Any]:
@@ -242,7 +242,7 @@ def histogram(bins: Sequence[HistogramBin], *, title: str, what: str, colours: M
     layers = [bars.transform_filter("datum.low < datum.high")] if any(bar.low < bar.high for bar in bins) else []
     if any(bar.low == bar.high for bar in bins):
         layers.append(base.mark_bar(size=NARROW_BAR_PX).transform_filter("datum.low == datum.high"))
-    return alt.layer(*layers).properties(width=vega.WIDTH_PX, height=240)
+    return alt.layer(*layers, width=vega.WIDTH_PX, height=240)
 
 
 def scatter(dots: Sequence[ScatterPoint], *, x: str, y: str, colours: Mapping[str, int]) -> altair.LayerChart:
@@ -261,7 +261,7 @@ def scatter(dots: Sequence[ScatterPoint], *, x: str, y: str, colours: Mapping[st
             tooltip=vega.tooltips(("name:N", "of"), ("x:Q", x, "~g"), ("y:Q", y, "~g")),
         )
     )
-    return alt.layer(points).properties(width=vega.WIDTH_PX, height=340)
+    return alt.layer(points, width=vega.WIDTH_PX, height=340)
 
 
 def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int]) -> altair.LayerChart:
@@ -293,7 +293,7 @@ def shares(parts: Sequence[StackedBar], *, title: str, colours: Mapping[str, int
             ),
         )
     )
-    return alt.layer(bars).properties(width=vega.WIDTH_PX, height=vega.row_height_px(rows) * len(rows))
+    return alt.layer(bars, width=vega.WIDTH_PX, height=vega.row_height_px(rows) * len(rows))
 
 
 def chance_line(level: float, channel: str, label: str = "") -> list[Any]:

@@ -79,6 +79,11 @@ class SeriesSelection(NamedTuple):
         ]
         return {"legend": {"param": self.param.name, "of": series_noun, "keys": keys}}
 
+    def added_to(self, chart: alt.LayerChart, legend: Mapping[str, Any]) -> alt.LayerChart:
+        """The chart with the parameter and its legend; methods of Altair would copy all layers several times."""
+        chart.params, chart.usermeta = [self.param.param], legend
+        return chart
+
 
 def spec(chart: alt.LayerChart | alt.VConcatChart) -> dict[str, Any]:
     """The Vega-Lite specification of a chart, styled for a file."""

@@ -98,7 +98,7 @@ def regions(
     layers += dots
     if not labels.keys().isdisjoint(highlight):
         layers.insert(0, _ground(data, list(labels.values())))
-    chart = alt.layer(*layers).properties(width=vega.WIDTH_PX, height=HEIGHT_PX)
+    chart = alt.layer(*layers, width=vega.WIDTH_PX, height=HEIGHT_PX)
     if not several:
         return chart
     ends = {mean.condition: mean.value for mean in ordered_means if mean.model == models[0]}
@@ -107,7 +107,7 @@ def regions(
         legend["legend"]["models"] = models
         for key in legend["legend"]["keys"]:
             key["dash"] = [1, 0]
-    return chart.add_params(choice.param).properties(usermeta=legend)
+    return choice.added_to(chart, legend)
 
 
 def _lines_and_dots(base: altair.Chart, y: altair.Y, conditions: list[str], models: list[str]) -> list[altair.Chart]:
