@@ -122,10 +122,12 @@ def truncated(model: Any) -> Iterator[Any | None]:
     ]
     if kinds is not None:
         replacements.insert(1, (config, "layer_types", [kinds[number] for number in layer_numbers]))
-    originals = [(owner, attribute, getattr(owner, attribute)) for owner, attribute, _ in replacements]
+    originals: list[tuple[Any, str, Any]] = []
     try:
         for owner, attribute, value in replacements:
-            setattr(owner, attribute, value)
+            original = getattr(owner, attribute)
+            setattr(owner, attribute, value)  # some configurations refuse it
+            originals.append((owner, attribute, original))
         yield model
     finally:
         for owner, attribute, value in reversed(originals):
