@@ -272,7 +272,6 @@ def _read_form(text: str, dialect: Any) -> None:
     }[dialect]
     logical_form.score_form(gold, text, dialect or "cogs")
     logical_form.difference(gold, text, dialect or "cogs")
-    logical_form.errors(gold, text, dialect or "cogs")
     form = logical_form.parse(text, dialect)
     if logical_form.parse(str(form), form.dialect) != form:
         raise Wrong(f"a form is written otherwise than read: {text[:150]!r}")

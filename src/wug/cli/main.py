@@ -55,17 +55,15 @@ class DeclaredGroup(SuggestingGroup, ABC):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        return sorted(self._commands)
+        declared = (self.declared_by(commands_of(family)) for family in registry.families())
+        return sorted({str(command.name) for commands in declared for command in commands})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name, or None."""
-        command = self._commands.get(cmd_name)
-        return None if command is None else printing.add_global_flags(command)
-
-    @property
-    def _commands(self) -> dict[str, click.Command]:
-        declared = (self.declared_by(commands_of(family)) for family in registry.families())
-        return {str(command.name): command for commands in declared for command in commands}
+        """The command of a name, or None; a family of this name is looked into before others are imported."""
+        own = [*self.declared_by(commands_of(registry.family_of(cmd_name)))]
+        if all(command.name != cmd_name for command in own):
+            own = [command for family in registry.families() for command in self.declared_by(commands_of(family))]
+        return next((printing.add_global_flags(command) for command in own if command.name == cmd_name), None)
 
 
 class CommandFolder(SuggestingGroup):

@@ -136,6 +136,8 @@ def aligned(rows: Sequence[PredictedRow], sources: Iterable[str], path: Path) ->
             message = f"{plural(len(rows), 'prediction')} for {plural(len(wanted), 'source')}: there must be one each"
             raise InputError(message, file=path, place=f"line {min(len(rows), len(wanted)) + 1}")
         return list(rows)
+    if [row.source for row in rows] == wanted:
+        return list(rows)
     known = Counter(wanted)
     waiting: defaultdict[str, list[PredictedRow]] = defaultdict(list)
     for row in rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wug.families.cogs.logical_form import ERRORS, TermPair, difference, errors
+from wug.families.cogs.logical_form import ERRORS, TermPair, difference, score_form
 
 GOLD = (
     "* boy ( x _ 1 ) ; want . agent ( x _ 2 , x _ 1 ) AND want . xcomp ( x _ 2 , x _ 4 ) "
@@ -39,11 +39,11 @@ GOLD = (
     ],
 )
 def test_an_error_has_its_kinds(prediction: str, kinds: tuple[str, ...]) -> None:
-    assert errors(GOLD, prediction, "cogs") == kinds
+    assert score_form(GOLD, prediction, "cogs").errors == kinds
 
 
 def test_every_kind_of_error_is_explained_in_the_order_in_which_it_is_named() -> None:
-    kinds = errors(GOLD, "girl ( x _ 1 ) AND go . agent ( x _ 2 , x _ 7 )", "cogs")
+    kinds = score_form(GOLD, "girl ( x _ 1 ) AND go . agent ( x _ 2 , x _ 7 )", "cogs").errors
     assert list(kinds) == [kind for kind in ERRORS if kind in kinds]
 
 

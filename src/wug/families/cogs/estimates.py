@@ -43,8 +43,8 @@ class MetricColumns:
     harmonic: bool = False
     """Whether macro F1 is computed from macro precision and recall instead of averaging F1 over lines."""
     corpus: Mapping[str, float] = field(default_factory=dict)
-    violations: Sequence[tuple[str, ...]] = ()
-    """The rules that each line violates, if they were checked."""
+    details: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    """The rules that each line violates, and the kinds of its errors, if they were checked."""
 
     def __len__(self) -> int:
         return len(next(iter(self.flags.values())))

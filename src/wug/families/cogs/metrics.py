@@ -122,15 +122,16 @@ def score_lines(
     if options.reference_compat:
         return _reference_columns(gold, predictions), []
     packed = array("q")  # numbers only: tuples would keep the garbage collector busy
-    broken: list[tuple[str, ...]] = []
-    distinct: dict[tuple[str, ...], tuple[str, ...]] = {}
+    violations: list[tuple[str, ...]] = []
+    errors: list[tuple[str, ...]] = []
     for form, prediction in zip(gold, predictions, strict=True):
-        *values, counts, rules = measures.score_form(form, prediction, dialect, sound=sound)
+        *values, counts, rules, kinds = measures.score_form(form, prediction, dialect, sound=sound)
         packed.extend(values)
         packed.extend(counts)
-        broken.append(distinct.setdefault(rules, rules))
+        violations.append(rules)
+        errors.append(kinds)
     rows = np.frombuffer(packed, np.int64).reshape(len(gold), -1).T
-    columns = dict(zip(measures.FormScores._fields[:-2], rows, strict=False))
+    columns = dict(zip(measures.FormScores._fields[:-3], rows, strict=False))
     flags = {m.name: columns[m.name].astype(bool) for m in METRICS if m.unit == "share" and m.name in columns}
     if dialect == "recogs":
         pairs = zip(gold, predictions, strict=True)
@@ -149,10 +150,8 @@ def score_lines(
             )
     overlap = _counts(rows[len(columns) :].astype(float))
     corpus = {"bleu": corpus_bleu(gold, predictions)} if options.bleu else {}
-    columns_of_lines = MetricColumns(
-        flags=flags, numbers=numbers, counts=overlap, main=measures.FEATURES, corpus=corpus, violations=broken
-    )
-    return columns_of_lines, warnings
+    details = {"violations": violations, "errors": errors}
+    return MetricColumns(flags, numbers, overlap, measures.FEATURES, corpus=corpus, details=details), warnings
 
 
 def corpus_bleu(gold: Sequence[str], predictions: Sequence[str]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -59,11 +60,16 @@ class GoldLine(NamedTuple):
 
     @property
     def groups(self) -> dict[str, str]:
-        """Its type and, if that is known, lexical or structural; and its class in SLOG."""
-        known = KNOWN_TYPES.get(self.type)
-        kind = {"kind": known.kind} if known else {}
-        section = {"class": SLOG_TYPES[self.type].section} if self.type in SLOG_TYPES else {}
-        return {"type": self.type, **kind, **section}
+        """Its type and, if that is known, lexical or structural; and its class in SLOG. Lines of a type share it."""
+        return _groups_of(self.type)
+
+
+@cache
+def _groups_of(name: str) -> dict[str, str]:
+    known = KNOWN_TYPES.get(name)
+    kind = {"kind": known.kind} if known else {}
+    section = {"class": SLOG_TYPES[name].section} if name in SLOG_TYPES else {}
+    return {"type": name, **kind, **section}
 
 
 def meta_of(lines: Iterable[GoldLine]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from wug.arrays import Indices
 from wug.families.cogs import read as gold_file
-from wug.families.cogs.estimates import SCORES, MetricColumns, estimates
-from wug.families.cogs.logical_form import ERRORS, Dialect, parse, recognise, term_errors
+from wug.families.cogs.estimates import MetricColumns, estimates
+from wug.families.cogs.logical_form import ERRORS, Dialect, recognise
 from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
 from wug.families.suite import GenerationSuite, generated
 from wug.files import write_text
@@ -115,15 +115,17 @@ class ScoredPredictions(NamedTuple):
 
         Without `lines`, which take as long as scoring does, all values are estimates.
         """
-        metrics = [metric for metric in OUTCOME_METRICS if metric in self.columns.flags] if lines else []
-        for gold, line in zip(self.suite.items, self.per_line(), strict=True) if lines else ():
-            groups = gold.groups
-            detail = {key: line[key] for key in DETAILS if key in line}
-            if line["gold"] == line["prediction"]:
+        columns = self.columns_per_line() if lines else {}
+        metrics = [metric for metric in OUTCOME_METRICS if metric in columns]
+        details = [name for name in DETAILS if name in columns]
+        judgements = zip(*(columns[metric] for metric in metrics), strict=True)
+        cells_by_line = zip(*(columns[name] for name in details), strict=True)
+        for gold, values, cells in zip(self.suite.items if lines else (), judgements, cells_by_line, strict=True):
+            item, groups, detail = str(gold.number), gold.groups, dict(zip(details, cells, strict=True))
+            if detail["gold"] == detail["prediction"]:
                 del detail["prediction"]
-            yield Outcome(str(line["line"]), metrics[0], line[metrics[0]], groups, detail)
-            for metric in metrics[1:]:
-                yield Outcome(str(line["line"]), metric, line[metric], groups)
+            for metric, value in zip(metrics, values, strict=True):
+                yield Outcome(item, metric, value, groups, detail if metric == metrics[0] else {})
         for estimate in self.estimates():
             if estimate.metric not in metrics or estimate.group.startswith("macro="):
                 yield estimate
@@ -131,26 +133,21 @@ class ScoredPredictions(NamedTuple):
 
     def per_line(self) -> Iterator[dict[str, Any]]:
         """Every metric of each line, in the order of the gold file."""
-        columns: dict[str, list[Any]] = {name: values.tolist() for name, values in self.columns.flags.items()}
+        columns = self.columns_per_line()
+        for cells in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, cells, strict=True))
+
+    def columns_per_line(self) -> dict[str, Sequence[Any]]:
+        """The same as columns."""
+        numbers, sentences, gold, types = zip(*self.suite.items, strict=True)
+        columns: dict[str, Sequence[Any]] = {"line": numbers, "type": types, "sentence": sentences, "gold": gold}
+        columns["prediction"] = self.forms
+        columns |= {name: values.tolist() for name, values in self.columns.flags.items()}
         for name, values in self.columns.numbers.items():
             columns[name] = values.astype(int).tolist() if name == "edit_distance" else values.tolist()
         for feature in self.columns.main:
-            scores = self.columns.scores(feature)
-            columns |= {f"{feature}_{name}": scores[name].tolist() for name in SCORES}
-        cells_by_line = zip(*columns.values(), strict=True)
-        for place, (gold, form, cells) in enumerate(zip(self.suite.items, self.forms, cells_by_line, strict=True)):
-            line: dict[str, Any] = {
-                "line": gold.number,
-                "type": gold.type,
-                "sentence": gold.sentence,
-                "gold": gold.form,
-                "prediction": form,
-            }
-            line.update(zip(columns, cells, strict=True))
-            if self.columns.violations:
-                line["violations"] = list(self.columns.violations[place])
-                line["errors"] = _errors(line, self.suite.dialect)
-            yield line
+            columns |= {f"{feature}_{name}": values.tolist() for name, values in self.columns.scores(feature).items()}
+        return columns | {name: list(map(list, values)) for name, values in self.columns.details.items()}
 
 
 def score_forms(suite: CogsSuite, file: str, forms: Sequence[str], warnings: Sequence[str] = ()) -> ScoredPredictions:
@@ -188,19 +185,6 @@ def write_per_line(lines: Iterable[dict[str, Any]], path: Path) -> None:
     else:
         written = ["\t".join(line) for line in rows[:1]] + ["\t".join(map(_cell, line.values())) for line in rows]
     write_text(path, "".join(f"{row}\n" for row in written))
-
-
-def _errors(line: Mapping[str, Any], dialect: Dialect) -> list[str]:
-    if line["exact_match"]:
-        return []
-    if not line["well_formed"]:
-        return ["ill-formed"]
-    if line["order_invariant_match"]:
-        return ["order"]
-    if line["semantic_match"] and line["well_formed_strict"]:
-        return ["index"]
-    gold, prediction = (parse(line[side], dialect) for side in ("gold", "prediction"))
-    return list(term_errors(gold, prediction, renamed=line["semantic_match"]))
 
 
 def _cell(value: object) -> str:

@@ -20,7 +20,6 @@ from wug.families.cogs.logical_form.checks import violations as violations
 from wug.families.cogs.logical_form.difference import ERRORS as ERRORS
 from wug.families.cogs.logical_form.difference import TermPair as TermPair
 from wug.families.cogs.logical_form.difference import difference as difference
-from wug.families.cogs.logical_form.difference import errors as errors
 from wug.families.cogs.logical_form.difference import term_errors as term_errors
 from wug.families.cogs.logical_form.match import canonical as canonical
 from wug.families.cogs.logical_form.match import equivalent as equivalent

@@ -8,8 +8,7 @@ from itertools import compress
 from operator import eq
 from typing import NamedTuple
 
-from wug.families.cogs.logical_form.checks import is_well_formed
-from wug.families.cogs.logical_form.match import equivalent, order_invariant, renaming
+from wug.families.cogs.logical_form.match import renaming
 from wug.families.cogs.logical_form.parse import (
     Dialect,
     LogicalForm,
@@ -49,18 +48,6 @@ def difference(gold: str, prediction: str, dialect: Dialect) -> list[TermPair]:
     An ill-formed prediction is compared as far as it has recognisable parts.
     """
     return _side_by_side(_readable(gold, dialect), _readable(prediction, dialect), dialect)
-
-
-def errors(gold: str, prediction: str, dialect: Dialect) -> tuple[str, ...]:
-    """The kinds of error that a prediction has, in the order of ERRORS; none if its tokens are the gold ones."""
-    form, gold_form = _readable(prediction, dialect), _readable(gold, dialect)
-    if form == gold_form:
-        return ()
-    if isinstance(form, list) or isinstance(gold_form, list) or not is_well_formed(form):
-        return ("ill-formed",)
-    if order_invariant(gold_form, form):
-        return ("order",)
-    return term_errors(gold_form, form, renamed=equivalent(gold_form, form))
 
 
 def term_errors(gold: LogicalForm, prediction: LogicalForm, *, renamed: bool) -> tuple[str, ...]:

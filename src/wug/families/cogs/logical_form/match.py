@@ -52,7 +52,7 @@ def renaming(first: LogicalForm, second: LogicalForm) -> dict[str, str] | None:
     other_prefix, other_body = frozenset(second.prefix), frozenset(second.body)
     if len(prefix) != len(other_prefix) or len(body) != len(other_body):
         return None
-    looks, other_looks = _positions_by_index(prefix, body), _positions_by_index(other_prefix, other_body)
+    looks, other_looks = _looks(prefix, body), _looks(other_prefix, other_body)
     if len(looks) != len(other_looks) or sorted(looks.values()) != sorted(other_looks.values()):
         return None
     by_look = {look: index for index, look in looks.items()}
@@ -91,26 +91,20 @@ def _renamed(terms: Iterable[Term], names: Mapping[str, str]) -> set[tuple[str, 
     return {(p, tuple([get(a, a) for a in arguments]), definite) for p, arguments, definite in terms}
 
 
-def _positions_by_index(prefix: Collection[Term], body: Collection[Term]) -> dict[str, str]:
-    """For each index, its positions, as one string."""
-    around: defaultdict[str, list[str]] = defaultdict(list)
-    for terms, separator in ((prefix, ";"), (body, "/")):
+def _looks(prefix: Collection[Term], body: Collection[Term]) -> dict[str, int]:
+    """A number for each index that depends on its positions alone: equal positions give equal numbers."""
+    looks: defaultdict[str, int] = defaultdict(int)
+    for terms, zone in ((prefix, 3), (body, 5)):
         for predicate, arguments, definite in terms:
-            if definite:
-                predicate = f"*{predicate}"
-            if len(arguments) == 2 and arguments[0].isdigit():  # most terms are of this shape
-                first, second = arguments
-                if second.isdigit():
-                    around[first].append(f"{predicate}{separator}1")
-                    around[second].append(f"{predicate}{separator}2")
-                else:
-                    around[first].append(f"{predicate}{separator}1{second}")
-                continue
-            names = ",".join([a for a in arguments if not a.isdigit()])
-            for number, argument in enumerate(arguments):
+            position = hash(predicate) * (zone + definite)
+            for argument in arguments:
+                if not argument.isdigit():
+                    position ^= hash(argument)
+            for argument in arguments:
                 if argument.isdigit():
-                    around[argument].append(f"{predicate}{separator}{number}{names}")
-    return {index: "|".join(sorted(look)) for index, look in around.items()}
+                    looks[argument] += position
+                position *= 7
+    return looks
 
 
 def _canonical_order(prefix: Collection[Term], body: Collection[Term]) -> list[str]:

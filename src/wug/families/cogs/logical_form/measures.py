@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 from rapidfuzz.distance import Levenshtein
 
 from wug.families.cogs.logical_form.checks import grammar_violations, kind_of, sense_violations
+from wug.families.cogs.logical_form.difference import term_errors
 from wug.families.cogs.logical_form.match import order_invariant, renaming
 from wug.families.cogs.logical_form.parse import (
     Dialect,
@@ -53,6 +54,8 @@ class FormScores(NamedTuple):
     """The numbers of COUNTS for each of FEATURES, one after the other."""
     violations: tuple[str, ...]
     """The rules that the prediction violates, or why it cannot be read."""
+    errors: tuple[str, ...]
+    """The kinds of error in it, from ERRORS; none if its tokens are the gold ones."""
 
 
 def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = False) -> FormScores:
@@ -73,11 +76,17 @@ def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = Fa
     else:
         equivalent, same_rules = (True, True) if exact else _equivalence(gold_form, readable, words, predicted_words)
         checked = not (sound and same_rules)
-        rules = tuple(violation.rule for violation in grammar_violations(readable)) if checked else ()
+        rules = tuple([violation.rule for violation in grammar_violations(readable)]) if checked else ()
         if not rules:
             form = readable
-            rules = tuple(violation.rule for violation in sense_violations(form)) if checked else ()
+            rules = tuple([violation.rule for violation in sense_violations(form)]) if checked else ()
             reordered = exact or (equivalent and order_invariant(gold_form, form))
+    if exact:
+        errors: tuple[str, ...] = ()
+    elif form is None or reordered:
+        errors = ("ill-formed",) if form is None else ("order",)
+    else:
+        errors = ("index",) if equivalent and not rules else term_errors(gold_form, form, renamed=equivalent)
     return FormScores(
         exact_match_string=gold == prediction,
         exact_match=exact,
@@ -85,10 +94,11 @@ def score_form(gold: str, prediction: str, dialect: Dialect, *, sound: bool = Fa
         well_formed_strict=not rules,
         order_invariant_match=reordered,
         semantic_match=form is not None and equivalent,
-        edit_distance=Levenshtein.distance(words, predicted_words),
+        edit_distance=0 if exact else Levenshtein.distance(words, predicted_words),
         longest=max(len(words), len(predicted_words)),
         counts=_count_overlap(gold_bags, _NOTHING if form is None else gold_bags if exact else bags(form)),
         violations=rules,
+        errors=errors,
     )
 
 
@@ -114,9 +124,6 @@ def _sizes(form: LogicalForm) -> tuple[int, int]:
 
 def _is_renamed(gold: list[str], prediction: list[str]) -> bool:
     """Whether the tokens of two forms differ only in indices, which are renamed one to one."""
-    first = next((pair for pair in zip(gold, prediction, strict=False) if pair[0] != pair[1]), None)
-    if first is None or kind_of(first[0]) != "index":  # most wrong predictions
-        return False
     names = dict(zip(gold, prediction, strict=False))
     if [*map(names.get, gold)] != prediction or len(set(names.values())) != len(names):
         return False
@@ -153,11 +160,11 @@ _NOTHING: tuple[Bag, ...] = ([], [], [], [], [], [], (), ())
 def _split(terms: tuple[Term, ...]) -> tuple[list[str], list[str], list[str]]:
     """The indices, names and predicates of terms, each sorted."""
     arguments = [argument for term in terms for argument in term[1]]
-    indices = sorted([argument for argument in arguments if argument.isdigit()])
-    names = [argument for argument in arguments if argument[0].isupper()]
+    indices = sorted(filter(str.isdigit, arguments))
+    names = [] if len(indices) == len(arguments) else [word for word in arguments if word[0].isupper()]
     predicates = [term[0] for term in terms]
-    if named := [word for word in predicates if word[0].isupper() and word != "TV"]:  # ReCOGS: `Emma ( 3 )`
-        names += named
+    if not "".join(predicates).islower():  # ReCOGS: `Emma ( 3 )`
+        names += [word for word in predicates if word[0].isupper() and word != "TV"]
         predicates = [word for word in predicates if not word[0].isupper() or word == "TV"]
     return indices, sorted(names), sorted(predicates)
 
