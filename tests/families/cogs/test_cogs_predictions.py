@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from wug.errors import InputError
 from wug.evaluation.checking import check_file
 from wug.families import cogs
-from wug.families.cogs.predictions import read_predictions
-from wug.families.cogs.read import GoldLine
+from wug.families.cogs.read import GoldLine, read_predictions
 from wug.families.cogs.suite import CogsSuite, read_gold
 from wug.files import head
 

@@ -16,9 +16,8 @@ from wug.errors import InputError
 from wug.families import cogs
 from wug.families.cogs import make as cogs_make
 from wug.families.cogs.logical_form import parse, violations
-from wug.families.cogs.make import Files, Sizes, make
+from wug.families.cogs.make import LEXICAL, STRUCTURAL, Files, Sizes, make
 from wug.families.cogs.make.grammar import CogsLine, english
-from wug.families.cogs.make.sampling import LEXICAL, STRUCTURAL
 from wug.families.cogs.read import GENERALISATIONS
 from wug.files import checksum
 

@@ -21,9 +21,8 @@ from wug.families.pcfgset.language import (
     pairs,
     parse,
 )
-from wug.families.pcfgset.make import tests
-from wug.families.pcfgset.make.corpus import SourceTarget, Strings, corpus
-from wug.families.pcfgset.make.tests import overgeneralisation
+from wug.families.pcfgset.make import corpus as tests
+from wug.families.pcfgset.make.corpus import SourceTarget, Strings, corpus, overgeneralisation
 from wug.files import read_lines
 
 

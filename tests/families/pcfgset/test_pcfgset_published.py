@@ -17,9 +17,8 @@ from pcfgset_names import our_name
 from reference import reference
 from wug.families import pcfgset
 from wug.families.pcfgset.language import answer
-from wug.families.pcfgset.localism import score_trace
+from wug.families.pcfgset.localism import read_trace, score_trace
 from wug.families.pcfgset.overgeneralisation import score_exceptions
-from wug.families.pcfgset.predictions import answers as answers_of_pcfgset
 from wug.families.pcfgset.substitutivity import score_synonyms
 from wug.families.pcfgset.suite import score_plain
 from wug.interfaces import Suite
@@ -147,8 +146,9 @@ def test_running_on_a_published_trace_gives_its_own_consistency() -> None:
     suite = unrolled()
     # Run 2 has empty answers, which become parts of later questions.
     trace = reference("pcfgset/model_predictions/lstms2s/localism/run=2.txt.gz")
-    known = answers_of_pcfgset(trace)
-    found = values(suite.run(FakeGenerator(lambda source: known[source][0])))
+    samples = read_trace(trace)
+    known = dict(pair for sample in samples for pair in (*sample.steps, (sample.source, sample.answer)))
+    found = values(suite.run(FakeGenerator(known.__getitem__)))
     assert found["consistency", "all"] == pytest.approx(0.4589735549, abs=1e-6)
 
 

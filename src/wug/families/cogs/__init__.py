@@ -9,8 +9,7 @@ from pathlib import Path
 from wug.errors import InputError
 from wug.families.cogs.logical_form import DIALECTS
 from wug.families.cogs.metrics import CogsMetricOptions
-from wug.families.cogs.predictions import read_predictions
-from wug.families.cogs.read import SPLITS, looks_like_gold, problems
+from wug.families.cogs.read import SPLITS, looks_like_gold, problems, read_predictions
 from wug.families.cogs.suite import CogsSuite, ScoredPredictions, read_gold, score_forms
 from wug.families.cogs.suite import to_sample as to_sample
 from wug.families.cogs.syntax import (

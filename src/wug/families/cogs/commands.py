@@ -30,7 +30,7 @@ def score_cogs(paths: Sequence[Path], *, gold: Path, per_line: Path | None, **op
     from wug.errors import InputError
     from wug.families.cogs import score
     from wug.families.cogs import suite as scoring
-    from wug.families.cogs.predictions import read_predictions
+    from wug.families.cogs.read import read_predictions
     from wug.families.cogs.syntax import read_syntax, syntax_dialect
     from wug.files import format_of
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from wug.arrays import Indices
 from wug.families.cogs import read as gold_file
-from wug.families.cogs.estimates import MetricColumns, estimates
 from wug.families.cogs.logical_form import ERRORS, Dialect, recognise
-from wug.families.cogs.metrics import METRICS, CogsMetricOptions, score_lines
+from wug.families.cogs.metrics import METRICS, CogsMetricOptions, MetricColumns, estimates, score_lines
 from wug.families.suite import GenerationSuite, generated
 from wug.files import write_text
 from wug.outcomes import Estimate, Notice, Outcome, Result, SuiteOutput

@@ -12,11 +12,13 @@ from typing import Any
 from wug.errors import InputError
 from wug.families.pcfgset import files
 from wug.families.pcfgset.language import UNARY, answer, exceptional, exceptions
-from wug.families.pcfgset.localism import localism_suite, read_unrolled
+from wug.families.pcfgset.localism import is_trace, localism_suite, read_trace, read_unrolled
 from wug.families.pcfgset.overgeneralisation import overgeneralisation_suite, read_exceptions
 from wug.families.pcfgset.substitutivity import read_synonyms, substitutivity_suite
-from wug.families.pcfgset.suite import PcfgSuite, plain_suite
+from wug.families.pcfgset.suite import PcfgSuite, plain_suite, read_table
+from wug.families.predictions import names_columns
 from wug.files import head as head_of
+from wug.files import read_lines
 from wug.interfaces import Suite
 from wug.options import Option
 from wug.options import read as read_options
@@ -92,14 +94,22 @@ def oracle(source: str, *, exception: bool = False) -> str:
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """The output for each source in a file of predictions, for `replay`; InputError if a source has two."""
-    from wug.families.pcfgset.predictions import answers
-
-    by_source = answers(path)
+    """The output for each source in a table or a localism trace, for `replay`; InputError if a source has two."""
+    lines = read_lines(path)
+    if is_trace(lines):
+        answers = [pair for sample in read_trace(path) for pair in (*sample.steps, (sample.source, sample.answer))]
+    elif names_columns(lines):
+        answers = [(row.source or "", row.prediction) for row in read_table(path)]
+    else:
+        message = "neither a table with a source and a prediction column nor a localism trace"
+        raise InputError(message, file=path, place="line 1")
+    by_source: defaultdict[str, set[str]] = defaultdict(set)
+    for source, output in answers:
+        by_source[source].add(output)
     for source, outputs in by_source.items():
-        if len(set(outputs)) > 1:
-            raise InputError(f"{len(set(outputs))} different predictions for {source!r:.80}", file=path)
-    return {source: outputs[0] for source, outputs in by_source.items()}
+        if len(outputs) > 1:
+            raise InputError(f"{len(outputs)} different predictions for {source!r:.80}", file=path)
+    return dict(answers)
 
 
 def check(path: Path, options: Mapping[str, str]) -> list[Problem]:

@@ -17,15 +17,26 @@ from wug.errors import InputError
 from wug.families import suite as common
 from wug.families.pcfgset.files import name_of_answers, source_error, target_error
 from wug.families.pcfgset.language import Argument, Expression, FunctionStep, Symbols, apply, arity, parse
-from wug.families.pcfgset.predictions import TracedSample, read_trace
 from wug.families.pcfgset.suite import PcfgSuite
-from wug.families.predictions import at, squeeze, text_lines
+from wug.families.predictions import at, content_lines, squeeze, text_lines
 from wug.files import checksum
 from wug.outcomes import Metric, Notice, Outcome, SuiteOutput
 from wug.problems import ProblemList
 from wug.requests import Source
 
+_DASHES = re.compile(r"-{5,}")
+_ARROW = re.compile(r" ->(?: |$)")
 _PLACEHOLDER = re.compile(r"\*(\d{1,9})")
+
+
+class TracedSample(NamedTuple):
+    """A sample of a localism trace: the steps, then the whole source."""
+
+    number: int
+    steps: tuple[tuple[str, str], ...]
+    source: str
+    answer: str
+    verdict: bool | None
 
 
 class UnrolledSource(NamedTuple):
@@ -168,6 +179,31 @@ def score_trace(predictions: Path) -> common.ScoredAnswers:
     return common.ScoredAnswers(suite, chain(warnings, suite.compare(steps, wholes)))
 
 
+def is_trace(lines: Sequence[str]) -> bool:
+    """Whether the first nonempty line consists of dashes, as in a localism trace."""
+    first = next((line for line in lines if line.strip()), "")
+    return _DASHES.fullmatch(first.strip()) is not None
+
+
+def read_trace(path: Path) -> list[TracedSample]:
+    """The samples of a localism trace."""
+    samples: list[TracedSample] = []
+    block: list[tuple[int, str]] = []
+    lines = [*enumerate(content_lines(path), 1)]
+    if not is_trace([line for _, line in lines]):
+        raise InputError("a localism trace begins with a line of dashes", file=path, place="line 1")
+    for number, line in [*lines, (len(lines) + 1, "-----")]:
+        if not _DASHES.fullmatch(line.strip()):
+            if line.strip():
+                block.append((number, line))
+        elif block:
+            samples.append(_traced(block, path))
+            block = []
+    if not samples:
+        raise InputError("the trace has no samples", file=path)
+    return samples
+
+
 def read_unrolled(path: Path) -> tuple[list[UnrolledSource], ProblemList]:
     """The samples of a localism file, with its problems; samples with errors are left out."""
     lines, problems = text_lines(path)
@@ -288,3 +324,22 @@ def _levels(samples: Sequence[UnrolledSource]) -> list[list[tuple[int, int]]]:
             levels += [[] for _ in range(depth - len(levels))]
             levels[depth - 1].append((n, step))
     return levels
+
+
+def _traced(block: list[tuple[int, str]], path: Path) -> TracedSample:
+    start = block[0][0]
+    verdict: bool | None = None
+    verdicts: Mapping[str, bool] = {"True": True, "False": False}
+    if block[-1][1].strip() in verdicts:
+        verdict = verdicts[block[-1][1].strip()]
+        block = block[:-1]
+    steps: list[tuple[str, str]] = []
+    for number, line in block:
+        parts = _ARROW.split(line, maxsplit=1)
+        if len(parts) != 2:
+            raise InputError(f"expected `source -> answer`, found {line[:60]!r}", file=path, place=f"line {number}")
+        steps.append((squeeze(parts[0]), "" if parts[1].strip() == "[]" else squeeze(parts[1])))
+    if len(steps) < 2:
+        raise InputError("a sample needs at least one step and the whole source", file=path, place=f"line {start}")
+    source, answer = steps.pop()
+    return TracedSample(start, tuple(steps), source, answer, verdict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,15 +10,17 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.pcfgset.files import SourceLine, file_name, name_of_answers, ratio_name, read_pair
 from wug.families.pcfgset.language import exceptional, exceptions, meaning
-from wug.families.pcfgset.predictions import Epoch, read_log
 from wug.families.pcfgset.suite import PcfgSuite
 from wug.families.predictions import answers_to, at
 from wug.families.suite import Generate, ScoredAnswers, warn_if_empty
-from wug.files import checksum
+from wug.files import checksum, read_lines
 from wug.outcomes import Estimate, Metric, Outcome, SuiteOutput
 from wug.problems import ProblemList, refuse_errors
+from wug.record_tables import as_number
 from wug.requests import Source
 
+_EPOCH = re.compile(r"\s*Epoch:?\s+(\d{1,9})\s*", re.IGNORECASE)
+_ACCURACY = re.compile(r"\s*(Adapted|Original)\s*-\s*Sequence Accuracy\s*:?\s*(\S+)\s*", re.IGNORECASE)
 METRICS = (
     Metric(
         "overgeneralisation_peak",
@@ -30,6 +33,16 @@ METRICS = (
     Metric("memorisation_final", meaning="the proportion of exceptions read as exceptions in the last epoch"),
     Metric("memorisation_max", meaning="the highest proportion of exceptions read as exceptions in any epoch"),
 )
+
+
+class Epoch(NamedTuple):
+    """The accuracies of one epoch in an overgeneralisation log."""
+
+    number: int
+    memorisation: float
+    """Share of exceptions read as exceptions (`Adapted`)."""
+    overgeneralisation: float
+    """Share of exceptions read by the rules (`Original`)."""
 
 
 class ExceptionLine(NamedTuple):
@@ -86,6 +99,33 @@ class ProfileSuite(PcfgSuite[Epoch]):
         for epoch in epochs:
             yield Estimate("overgeneralisation", f"epoch={epoch.number}", epoch.overgeneralisation, 1)
             yield Estimate("memorisation", f"epoch={epoch.number}", epoch.memorisation, 1)
+
+
+def read_log(path: Path) -> list[Epoch]:
+    """The epochs of an overgeneralisation log."""
+    epochs: dict[int, dict[str, float]] = {}
+    current: dict[str, float] | None = None
+    for number, line in enumerate(read_lines(path), 1):
+        if match := _EPOCH.fullmatch(line):
+            if int(match[1]) in epochs:
+                message = f"epoch {match[1]} is repeated. A file has the log of one run"
+                raise InputError(message, file=path, place=f"line {number}")
+            current = epochs.setdefault(int(match[1]), {})
+        elif match := _ACCURACY.fullmatch(line):
+            if current is None:
+                raise InputError("an accuracy before any `Epoch` line", file=path, place=f"line {number}")
+            current[match[1].lower()] = value = as_number(match[2])
+            if not 0 <= value <= 1:
+                message = f"{match[2]!r} is not an accuracy between 0 and 1"
+                raise InputError(message, file=path, place=f"line {number}")
+    if not epochs:
+        message = "no `Epoch n` lines with `Adapted - Sequence Accuracy: x` and `Original - …` below them"
+        raise InputError(message, file=path)
+    for epoch, values in epochs.items():
+        if len(values) < 2:
+            lacking = "Adapted" if "adapted" not in values else "Original"
+            raise InputError(f"no {lacking} accuracy", file=path, place=f"epoch {epoch}")
+    return [Epoch(n, values["adapted"], values["original"]) for n, values in sorted(epochs.items())]
 
 
 def overgeneralisation_suite(name: str, items: Sequence[ExceptionLine]) -> OvergeneralisationSuite:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from wug.errors import InputError
 from wug.families.pcfgset import files
 from wug.families.pcfgset.language import TWIN, parse
-from wug.families.pcfgset.predictions import read_table
-from wug.families.pcfgset.suite import PcfgSuite
+from wug.families.pcfgset.suite import PcfgSuite, read_table
 from wug.families.predictions import answers_to, at
 from wug.families.suite import ScoredAnswers, warn_if_empty
 from wug.files import checksum

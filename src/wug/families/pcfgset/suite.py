@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from wug.errors import InputError
 from wug.families.pcfgset import files
 from wug.families.pcfgset.language import HELD_OUT, pairs, parse
-from wug.families.pcfgset.predictions import read_table
-from wug.families.predictions import answers_to
+from wug.families.predictions import PredictedRow, answers_to, read_named, squeeze
 from wug.families.suite import (
     ENDED_EARLY,
     MAX_WORDS_OPTION,
@@ -108,3 +108,11 @@ def score_plain(predictions: Path, gold: tuple[Path, Path] | None = None) -> Sco
 
 def _held_out(line: files.SourceLine) -> list[str]:
     return [pair for pair in pairs(line.expression.words) if pair in HELD_OUT]
+
+
+def read_table(path: Path) -> list[PredictedRow]:
+    """The rows of a table of predictions, all of them with sources."""
+    rows = read_named(path)
+    if any(row.source is None for row in rows):
+        raise InputError("there is no column with the sources", file=path, place="line 1")
+    return [row._replace(prediction=squeeze(row.prediction)) for row in rows]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from wug.errors import InputError, UnknownName
 from wug.families.pcfgset.language import parse
-from wug.families.pcfgset.make import corpus, tests
+from wug.families.pcfgset.make import corpus
 from wug.families.pcfgset.make.corpus import DepthLengthTable, SourceTarget
 from wug.families.pcfgset.make.grammar import PcfgGrammar
 from wug.files import read_lines
@@ -31,7 +31,7 @@ class DataPlan:
     table: DepthLengthTable | None = None
     """None for that of the published test set."""
     grammar: PcfgGrammar | None = None
-    ratios: Sequence[float] = tests.RATIOS
+    ratios: Sequence[float] = corpus.RATIOS
     per_function: int | None = None
     max_functions: int = 8
     rounds: int = 53
@@ -76,7 +76,7 @@ def _pcfgset(plan: DataPlan) -> Files:
     return files
 
 
-def _split(plan: DataPlan, split: Callable[[Sequence[SourceTarget]], tests.Split]) -> Files:
+def _split(plan: DataPlan, split: Callable[[Sequence[SourceTarget]], corpus.Split]) -> Files:
     lines = _corpus(plan)
     parts = split([*lines["train"], *lines["test"]])
     return _pair("train", parts.train) | _pair("dev", lines["dev"]) | _pair("test", parts.test)
@@ -84,7 +84,7 @@ def _split(plan: DataPlan, split: Callable[[Sequence[SourceTarget]], tests.Split
 
 def _localism(plan: DataPlan) -> Files:
     parts = _corpus(plan)
-    files = {f"unrolled_{name}.tsv": tests.unrolled(line.source for line in parts[name]) for name in ("train", "test")}
+    files = {f"unrolled_{name}.tsv": corpus.unrolled(line.source for line in parts[name]) for name in ("train", "test")}
     if not any(files.values()):
         raise InputError("there is nothing to unroll: no source has more than one function", file=plan.base)
     return {name: lines for name, lines in files.items() if lines}
@@ -92,13 +92,13 @@ def _localism(plan: DataPlan) -> Files:
 
 def _substitutivity(plan: DataPlan) -> Files:
     corpus_lines, random = _corpus(plan), Random(plan.seed)
-    both = tests.synonym_pairs(corpus_lines["test"], random, plan.per_function)
+    both = corpus.synonym_pairs(corpus_lines["test"], random, plan.per_function)
     test = _pair("test", [sample for sample, _ in both]) | _pair("test_twin", [twin for _, twin in both])
     samples = [sample for samples in corpus_lines.values() for sample in samples]
     strings = corpus.Strings(random, corpus.strings_of(samples))
     conditions = {
-        "equally_distributed": tests.equally_distributed(corpus_lines["train"], random),
-        "primitive": tests.primitive(corpus_lines["train"], strings, random),
+        "equally_distributed": corpus.equally_distributed(corpus_lines["train"], random),
+        "primitive": corpus.primitive(corpus_lines["train"], strings, random),
     }
     files: Files = {}
     for condition, train in conditions.items():
@@ -113,7 +113,7 @@ def _overgeneralisation(plan: DataPlan) -> Files:
         raise InputError("exceptions need training lines. Give a folder with train.src", file=plan.base)
     files = _pair("dev", corpus_lines["dev"])
     for ratio in plan.ratios:
-        train, changed = tests.overgeneralisation(corpus_lines["train"], ratio, Random(plan.seed))
+        train, changed = corpus.overgeneralisation(corpus_lines["train"], ratio, Random(plan.seed))
         files |= _pair(f"train_pcfg_ratio={ratio:g}", train)
         for reading in ("exception", "original"):
             lines = [SourceTarget(line.source, getattr(line, reading)) for line in changed]
@@ -145,13 +145,13 @@ def _pair(name: str, samples: Sequence[SourceTarget]) -> Files:
 
 _MAKERS: Mapping[str, Callable[[DataPlan], Files]] = {
     "pcfgset": _pcfgset,
-    "systematicity": lambda plan: _split(plan, tests.systematicity),
-    "productivity": lambda plan: _split(plan, lambda samples: tests.productivity(samples, plan.max_functions)),
+    "systematicity": lambda plan: _split(plan, corpus.systematicity),
+    "productivity": lambda plan: _split(plan, lambda samples: corpus.productivity(samples, plan.max_functions)),
     "substitutivity": _substitutivity,
     "localism": _localism,
     "overgeneralisation": _overgeneralisation,
     "increasing-length": lambda plan: _pair(
         "increasing_length",
-        tests.increasing_lengths(Random(plan.seed), rounds=plan.rounds, longest=plan.longest),
+        corpus.increasing_lengths(Random(plan.seed), rounds=plan.rounds, longest=plan.longest),
     ),
 }
