@@ -260,7 +260,7 @@ class TableWriter(Protocol):
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A format of tables in `views/writers.py`, or a module of another package."""
+    """A format of tables: a module in `views/writers/`."""
 
     write: TableWriter
     MEDIA_TYPE: str

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 from wug.errors import BrokenPlugin, InputError, ModelError, UnknownName
 from wug.identity import ModelId
@@ -23,11 +23,9 @@ from wug.interfaces import Backend, Family, TableFormat, implemented, traits_of
 from wug.requests import IdentifiedModel
 from wug.traits import BackendTraits, FamilyTraits
 
-WRITERS = "views.writers"
-Loaded = TypeVar("Loaded")
-EXTENSIBLE_FOLDERS = ("families", "models", "metrics", WRITERS, "exchange.readers", "exchange.writers")
+EXTENSIBLE_FOLDERS = ("families", "models", "metrics", "views.writers", "exchange.readers", "exchange.writers")
 """Folders to which other packages can add, with the entry points `wug.FOLDER`. There is no folder of metrics."""
-NOUNS = {"families": "family"} | dict.fromkeys((WRITERS, "exchange.writers", "exchange.readers"), "format")
+NOUNS = {"families": "family"} | dict.fromkeys(("views.writers", "exchange.writers", "exchange.readers"), "format")
 
 
 def names(folder: str) -> list[str]:
@@ -99,24 +97,14 @@ def backend_of_config(config: Mapping[str, Any]) -> str | None:
 
 def table_format(name: str) -> TableFormat:
     """The format of tables of a name; UnknownName with the nearest name if there is none."""
-    formats = {} if name in _entry_points(WRITERS) else _builtin_formats()
-    return formats[name] if name in formats else implemented(TableFormat, find(WRITERS, name))
-
-
-def table_formats() -> Iterator[tuple[str, TableFormat]]:
-    """Every format of tables with its name; a broken plugin is logged once and left out."""
-    return _usable(WRITERS, table_format)
+    return implemented(TableFormat, find("views.writers", name))
 
 
 def modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
     """Every name of a folder with its module; a broken plugin is logged once and left out."""
-    return _usable(folder, functools.partial(find, folder))
-
-
-def _usable(folder: str, load: Callable[[str], Loaded]) -> Iterator[tuple[str, Loaded]]:
     for name in names(folder):
         try:
-            yield name, load(name)
+            yield name, find(folder, name)
         except BrokenPlugin as error:
             _warn_once(str(error))
 
@@ -168,20 +156,12 @@ def _warn_once(text: str) -> None:
 
 @functools.cache
 def _builtin(folder: str) -> frozenset[str]:
-    if folder == WRITERS:
-        return frozenset(_builtin_formats())
     package = importlib.import_module(f"wug.{folder}")
     modules_of_folder = pkgutil.iter_modules(package.__path__)
     shared: frozenset[str] = getattr(package, "SHARED", frozenset())
     # In `families`, modules are shared code, and packages are families.
     public = (m for m in modules_of_folder if not m.name.startswith("_") and m.name not in shared)
     return frozenset(m.name for m in public if m.ispkg or folder != "families")
-
-
-def _builtin_formats() -> Mapping[str, TableFormat]:
-    """The formats of tables in wug, which are one module."""
-    formats: Mapping[str, TableFormat] = importlib.import_module(f"wug.{WRITERS}").FORMATS
-    return formats
 
 
 @functools.cache

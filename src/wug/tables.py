@@ -1,7 +1,7 @@
 """Tables: columns with names, types, labels and units, for data frames, files and notebooks.
 
-A missing value is None: null, NaN or an empty cell in other formats. `wug.views.writers` has the file
-formats.
+A missing value is None: null, NaN or an empty cell in other formats. `wug.views.writers` has one module per
+file format.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from wug.arguments import checked, members, public
 from wug.errors import InputError, UnknownName, needs_extra
 from wug.files import user_path, write_pieces, writing
 from wug.formatting import plural
+from wug.interfaces import TableFormat, implemented
 
 if TYPE_CHECKING:
     import pandas
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 ColumnType: TypeAlias = type[bool] | type[int] | type[float] | type[str] | type[object]
 """The type of a column's values; `object` for lists, dictionaries and columns of several types."""
 
+WRITERS = "views.writers"
+"""The folder with one module per format."""
 NOTEBOOK_ROWS = 10
 NOTEBOOK_CHARACTERS = 80
 
@@ -275,13 +278,14 @@ Tabular: TypeAlias = Table | RowTable
 
 
 def format_names() -> list[str]:
-    """The names of all formats."""
-    return registry.names(registry.WRITERS)
+    """The names of all formats, which are those of the modules in `wug.views.writers`."""
+    return registry.names(WRITERS)
 
 
 def format_suffixes() -> dict[str, str]:
     """The formats by suffix, such as `.csv`."""
-    return {suffix: name for name, format in registry.table_formats() for suffix in format.SUFFIXES}
+    formats = ((name, implemented(TableFormat, module)) for name, module in registry.modules(WRITERS))
+    return {suffix: name for name, format in formats for suffix in format.SUFFIXES}
 
 
 def format_named(name: str) -> str | None:

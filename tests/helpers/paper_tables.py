@@ -8,7 +8,7 @@ from typing import Any
 
 from wug.reproduce.recipe import PublishedValue
 from wug.reproduce.table import TableRow, cells
-from wug.views.writers import markdown_table
+from wug.views.writers.markdown import markdown_table
 
 
 def from_json(text: str) -> list[TableRow]:

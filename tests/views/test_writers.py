@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -15,10 +16,10 @@ from wug.cli import _common as common
 from wug.cli.export import command as export
 from wug.cli.surprisal import command as surprisal
 from wug.errors import InputError, UnknownName
-from wug.interfaces import TableFormat
-from wug.tables import Display, FormattedTable, RowTable, Table, Tabular, format_names, format_suffixes, render_table
+from wug.tables import Display, FormattedTable, RowTable, Table, format_names, format_suffixes, render_table
 from wug.views import writers
-from wug.views.writers import code, latex, latex_row, markdown
+from wug.views.writers.latex import latex, latex_row
+from wug.views.writers.markdown import code, markdown
 from wug.web.downloads import tabular_response
 
 SURPRISALS = Table(
@@ -128,12 +129,13 @@ def test_a_document_replaces_the_rows_in_json_only() -> None:
     assert render_table(table, "csv") == "a\n1.5\n"
 
 
-def test_a_new_format_is_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(table: Tabular, *, raw: bool = False) -> list[str]:
-        return [" ".join(table.names).upper() + "\n"]
-
-    shout = TableFormat(write, "text/shout", (".shout",))
-    monkeypatch.setattr(writers, "FORMATS", {**writers.FORMATS, "shout": shout})
+def test_a_new_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shout.py").write_text(
+        "SUFFIXES = ('.shout',)\nMEDIA_TYPE = 'text/shout'\n"
+        "def write(table, *, raw=False):\n"
+        "    yield ' '.join(table.names).upper() + '\\n'\n"
+    )
+    monkeypatch.setattr(writers, "__path__", [*writers.__path__, str(tmp_path)])
     registry._builtin.cache_clear()
     try:
         assert "shout" in format_names()
@@ -144,6 +146,7 @@ def test_a_new_format_is_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert tabular_response("shout", "words", SURPRISALS).media_type == "text/shout"
     finally:
         registry._builtin.cache_clear()
+        sys.modules.pop("wug.views.writers.shout", None)
 
 
 def test_the_formats_of_the_command_line_are_those_in_the_folder() -> None:

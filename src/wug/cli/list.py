@@ -15,7 +15,7 @@ from wug.cli import _printing as printing
 from wug.formatting import escape_controls, plural
 from wug.options import Option
 from wug.tables import FormattedTable, RowTable, Table
-from wug.views.writers import align_columns, cut_to_width
+from wug.views.writers.table import align_columns, cut_to_width
 
 if TYPE_CHECKING:
     from wug.results.records import Run

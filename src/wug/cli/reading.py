@@ -18,7 +18,7 @@ from wug.files import user_path
 from wug.labels import short_names
 from wug.options import Option, written
 from wug.tables import render_table
-from wug.views.writers import align_columns
+from wug.views.writers.table import align_columns
 
 if TYPE_CHECKING:
     from wug.api.reading import Reading, ReadingRequest

@@ -31,7 +31,7 @@ from wug.views.parts import (
     ViewPart,
 )
 from wug.views.text_display import Piece, Pieces
-from wug.views.writers import align_columns
+from wug.views.writers.table import align_columns
 
 MAX_TABLE_COLUMNS = 120
 """Width of a table in columns; the cells of a wider one are printed below each other."""
