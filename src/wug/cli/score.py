@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -54,6 +55,8 @@ def _score(
     from wug.evaluation.evaluate import build_result, build_signature
     from wug.results.average import averages
 
+    gc.disable()  # it would look at all outcomes again and again
+    click.get_current_context().call_on_close(gc.enable)
     result_options = common.ResultOptions.from_values(values)
     # A file that is given with and without the option counts once.
     scored_suites = declared.score(list(dict.fromkeys([*paths, *more])) if more else paths, **values)

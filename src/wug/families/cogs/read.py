@@ -167,8 +167,8 @@ def checked(lines: Iterable[GoldLine], dialect: Dialect, path: Path) -> list[str
 def read_predictions(path: Path, gold: Sequence[GoldLine]) -> tuple[list[str], list[str]]:
     """The prediction for every gold line, and warnings; InputError if there is not exactly one.
 
-    In addition to the files of `families/predictions.py`, tables without names may have the columns sentence, prediction
-    and type, as the gold file; source, target and prediction, as OpenNMT's files; or sentence and prediction.
+    In addition to the files of `families/predictions.py`, tables without names may have the columns sentence, form and
+    type, as the gold file; source, target and prediction, as files of OpenNMT; or sentence and prediction.
     """
     lines = readers.content_lines(path)
     warnings: list[str] = []
