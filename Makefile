@@ -47,8 +47,8 @@ check: lint
 	$(BIN)/pytest tests/test_layers.py
 
 lint: install
-	$(BIN)/ruff check src tests benchmarks packages hatch_build.py
-	$(BIN)/ruff format --check src tests benchmarks packages hatch_build.py
+	$(BIN)/ruff check src tests benchmarks packages examples hatch_build.py
+	$(BIN)/ruff format --check src tests benchmarks packages examples hatch_build.py
 	$(BIN)/mypy
 
 coverage: install

@@ -47,3 +47,11 @@ def test_warnings_alone_are_not_refused_and_errors_are_listed_first() -> None:
     refuse_errors(problems, "file.tsv")
     problems.error("line 2", "is empty")
     assert [problem.place for problem in capped(problems)] == ["line 2", "line 1"]
+
+
+def test_warnings_that_are_not_kept_are_counted() -> None:
+    problems = ProblemList()
+    for number in range(2 * MAX_KEPT_PROBLEMS + 5):
+        problems.warn(f"line {number}", "has a tab")
+    assert len(problems) == 2 * MAX_KEPT_PROBLEMS
+    assert capped(problems)[-1].message == "1,905 more like these"

@@ -7,9 +7,9 @@ from pathlib import Path
 from tree_size import Counts, count
 
 AT_MOST = Counts(
-    files=440,
-    lines=79_500,
-    untyped=138,
+    files=395,
+    lines=76_300,
+    untyped=134,
     class_names_used_twice=1,
     long_modules=0,
     wide_functions=3,

@@ -173,7 +173,7 @@ def config() -> Config:
     """
     values = settings()
     model, store, cache = (values[name].value for name in ("model", "store", "cache"))
-    several = "WUG_MODEL" in values["model"].source  # separated by spaces, as click reads them
+    several = values["model"].source.startswith("environment")  # separated by spaces, as click reads them
     return Config(
         models=model.split() if several else [model] if isinstance(model, str) else model,
         device=values["device"].value,

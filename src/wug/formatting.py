@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from wug import registry
 from wug.identity import OVERALL
-from wug.outcomes import IntervalMethod
+from wug.outcomes import Better, IntervalMethod
 
 if TYPE_CHECKING:
     from wug.outcomes import Estimate, Result
@@ -39,6 +39,12 @@ class FormattedEstimate:
     value: float
     low: float | None
     high: float | None
+    better: Better = "higher"
+
+    @property
+    def goodness(self) -> float:
+        """The value, negated if lower values are better."""
+        return -self.value if self.better == "lower" else self.value
 
 
 def format_estimate(result: Result, estimate: Estimate, group: str = "") -> FormattedEstimate:
@@ -59,6 +65,7 @@ def format_estimate(result: Result, estimate: Estimate, group: str = "") -> Form
         value=estimate.value,
         low=low,
         high=high,
+        better=metric.better,
     )
 
 
@@ -99,7 +106,7 @@ def local_time(text: str | None) -> str:
     except ValueError:
         return text
     local = moment.astimezone() if moment.tzinfo else moment.replace(tzinfo=UTC).astimezone()
-    return local.strftime("%-d %b %Y, %H:%M")
+    return f"{local.day} {local:%b %Y, %H:%M}"
 
 
 def spaced_name(name: str) -> str:

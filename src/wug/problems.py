@@ -35,8 +35,8 @@ class ProblemList(list[Problem]):
     `with problems:` adds an InputError that is raised in the block, and continues after it.
     """
 
-    kept = dropped = 0
-    """Errors that were added, and how many more were not kept."""
+    kept = dropped = dropped_warnings = 0
+    """Errors that were added, and how many more errors and warnings were not kept."""
     formula_error: FormulaError | None = None
     """The last error in a prediction."""
 
@@ -46,7 +46,9 @@ class ProblemList(list[Problem]):
         joined = cls()
         for part in parts:
             joined.extend(part)
-            joined.dropped += part.dropped if isinstance(part, ProblemList) else 0
+            if isinstance(part, ProblemList):
+                joined.dropped += part.dropped
+                joined.dropped_warnings += part.dropped_warnings
         return joined
 
     def error(self, place: str, message: str) -> None:
@@ -61,6 +63,8 @@ class ProblemList(list[Problem]):
         """Add a warning: the file can be used, but its author should know."""
         if len(self) < 2 * MAX_KEPT_PROBLEMS:
             self.append(Problem("warning", place, message))
+        else:
+            self.dropped_warnings += 1
 
     def __enter__(self) -> None: ...
 
@@ -91,10 +95,11 @@ def refuse_errors(problems: ProblemList, path: Path | str) -> None:
         raise SuiteError([*errors[:MAX_LISTED_ERRORS], *rest], file=path)
 
 
-def capped(problems: ProblemList) -> list[Problem]:
+def capped(problems: Iterable[Problem]) -> list[Problem]:
     """The first hundred problems, errors first, and the number of the others."""
-    ordered = sorted(problems, key=lambda problem: problem.level != "error")
+    found = ProblemList.of(problems)
+    ordered = sorted(found, key=lambda problem: problem.level != "error")
     if len(ordered) <= MAX_PROBLEMS:
         return ordered
-    more = len(ordered) - MAX_PROBLEMS + problems.dropped
+    more = len(ordered) - MAX_PROBLEMS + found.dropped + found.dropped_warnings
     return [*ordered[:MAX_PROBLEMS], Problem(ordered[MAX_PROBLEMS].level, "", f"{more:,} more like these")]

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from wug.arrays import Floats
+from wug.arrays import Floats, Indices
 from wug.distributions import DRAWS, beta_cdf, root, sign_test_p, t_quantile
 from wug.outcomes import Interval
 from wug.stats import wilson
@@ -35,8 +35,8 @@ MIN_HITS = 10
 """Random sums that reach the observed one at which drawing stops, since p is known well enough."""
 MAX_EXACT_CLUSTERS = 20
 """Clusters with a difference up to which all sign flips (a million) are enumerated."""
-MAX_PERMUTED_CLUSTERS = 20_000
-"""Clusters with a difference up to which signs are drawn at random; beyond that, the normal limit is used."""
+MAX_PERMUTED_SIZES = 20_000
+"""Distinct sizes of differences up to which signs are drawn at random; beyond that, the normal limit is used."""
 MAX_BOOTSTRAP_CLUSTERS = 5_000
 """Clusters up to which a BCa interval is computed; the cost grows with their square."""
 
@@ -102,7 +102,7 @@ def flip_signs(sums: Floats, seed: int = 0, tests: int = 1) -> SignificanceTest:
     levels, counts = np.unique(values, return_counts=True)
     if len(levels) == 1:
         return SignificanceTest(sign_test_p(int((sums > 0).sum()), len(values)), "exact permutation")
-    if len(levels) > MAX_PERMUTED_CLUSTERS:
+    if len(levels) > MAX_PERMUTED_SIZES:
         z = observed / math.sqrt(float((values**2).sum()))
         return SignificanceTest(math.erfc(z / math.sqrt(2)), "permutation (normal limit)")
     rng = np.random.default_rng(seed)
@@ -111,10 +111,7 @@ def flip_signs(sums: Floats, seed: int = 0, tests: int = 1) -> SignificanceTest:
     wanted = max(DRAWS, DRAWS_PER_TEST * tests - 1)
     while drawn < wanted and (drawn == 0 or hits < MIN_HITS):
         count = min(DRAWS, wanted - drawn)
-        if few:
-            flipped = (2 * rng.binomial(counts, 0.5, (count, len(levels))) - counts) @ levels
-        else:
-            flipped = _flip_each(values, rng, count)
+        flipped = _flip_equal(levels, counts, rng, count) if few else _flip_each(values, rng, count)
         hits += int(np.sum(np.abs(flipped) >= reached))
         drawn += count
     return SignificanceTest((1 + hits) / (drawn + 1), f"permutation ({drawn:,} draws)")
@@ -212,6 +209,13 @@ def _flip_each(values: Floats, rng: np.random.Generator, draws: int) -> Floats:
         drawn.append(bits[: count * len(values)].reshape(count, -1) @ values)
     total: Floats = values.sum() - 2 * np.concatenate(drawn)
     return total
+
+
+def _flip_equal(levels: Floats, counts: Indices, rng: np.random.Generator, draws: int) -> Floats:
+    """Sums with random signs, if many clusters have the same difference: `counts` have that of each level."""
+    rows = max(1, 8_000_000 // len(levels))
+    sizes = (min(rows, draws - start) for start in range(0, draws, rows))
+    return np.concatenate([(2 * rng.binomial(counts, 0.5, (n, len(levels))) - counts) @ levels for n in sizes])
 
 
 def _bootstrap_means(sums: Floats, sizes: Floats, seed: int) -> Floats:

@@ -92,6 +92,14 @@ def test_python_returns_the_same_defaults(folder: Path, monkeypatch: pytest.Monk
         api.config()
 
 
+def test_a_folder_may_be_called_like_a_variable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = folder / "WUG_MODEL"
+    inside.mkdir()
+    monkeypatch.chdir(inside)
+    configured('model = ["wug-lstm", "wug-causal"]\n')
+    assert api.config().models == ["wug-lstm", "wug-causal"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

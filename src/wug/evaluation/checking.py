@@ -10,18 +10,18 @@ from wug.data import DataLocation
 from wug.errors import InputError, SuiteError
 from wug.evaluation.suites import counts, known_family, read_location, recognised_family
 from wug.options import names, refuse_unknown
-from wug.problems import Problem
+from wug.problems import Problem, capped
 
 
 def check_file(path: Path, family: str | None = None, options: Mapping[str, str] | None = None) -> list[Problem]:
-    """Every error and warning about a file, as read with these options."""
+    """The errors and warnings about a file, as read with these options; a hundred at most."""
     chosen_options = options or {}
     reader = recognised_family(path, family, chosen_options)
     refuse_unknown(chosen_options, names(reader.OPTIONS), reader.name)
     try:
-        return reader.check(path, chosen_options)
+        return capped(reader.check(path, chosen_options))
     except SuiteError as error:
-        return list(error.problems)
+        return capped(error.problems)
     except InputError as error:
         return [Problem("error", error.place or "", error.message)]
 

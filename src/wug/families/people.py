@@ -233,8 +233,9 @@ def _mean_split_correlation(values: npt.NDArray[Any]) -> float | None:
 def _response_rows(data: PeopleData, cells: RaterMeans) -> Iterator[SuiteOutput]:
     """The number of raters per item, and items that nobody judged."""
     sizes = np.bincount(cells.cell_items)[np.unique(cells.cell_items)]
-    low, high = float(sizes.min()), float(sizes.max())
-    yield Estimate("raters", OVERALL, float(np.median(sizes)), len(sizes), low, high, "least and largest")
+    yield Estimate("raters", OVERALL, float(np.median(sizes)), len(sizes), method="none: a median of counts")
+    if sizes.min() < sizes.max():
+        yield Notice(f"between {sizes.min():,} and {sizes.max():,} raters per item")
     if without := len(data.items) - len(np.unique([one.item for one in data.responses])):
         yield Notice(f"{plural(without, 'item')} without responses left out")
     yield from map(Notice, cells.notices())

@@ -84,8 +84,8 @@ def in_order(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
 
 
 def best_first(rows: Sequence[FormattedEstimate]) -> list[FormattedEstimate]:
-    """Rows from the highest value down, or unchanged if all groups are numbers."""
-    return list(rows) if _are_numbers(rows) else sorted(rows, key=lambda row: -row.value)
+    """Rows from the best value on, or unchanged if all groups are numbers."""
+    return list(rows) if _are_numbers(rows) else sorted(rows, key=lambda row: -row.goodness)
 
 
 def _are_numbers(rows: Iterable[FormattedEstimate]) -> bool:

@@ -234,9 +234,9 @@ def test_rows_have_two_outcomes_a_line_and_everything_else_as_estimates(scored: 
 
 def test_estimates_made_of_outcomes_are_those_made_of_columns(scored: ScoredPredictions) -> None:
     made = {(e.metric, e.group): e for e in stats.estimates(r for r in scored.rows() if isinstance(r, Outcome))}
-    for estimate in scored.estimates():
-        if (estimate.metric, estimate.group) in made:
-            assert made[estimate.metric, estimate.group] == estimate
+    of_columns = {(e.metric, e.group): e for e in scored.estimates()}
+    assert made
+    assert {key: of_columns[key] for key in made} == made
 
 
 def test_several_systems_give_mean_and_sample_deviation(tmp_path: Path, scored: ScoredPredictions) -> None:

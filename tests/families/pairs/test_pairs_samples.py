@@ -127,7 +127,9 @@ def test_a_sample_is_judged_as_a_plain_loop_judges_it(
 
 
 def test_zorro_is_read_in_the_order_that_is_said() -> None:
-    for path in sorted(reference("../catalogue/samples").glob("zorro/*.txt")):
+    files = sorted(reference("../catalogue/samples").glob("zorro/*.txt"))
+    assert files
+    for path in files:
         assert format_of(path, head(path)) is None
         for order, good in (("bad-good", 1), ("good-bad", 0)):
             suite, outcomes, _ = judged(path, lines=order)

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from wug.errors import InputError
@@ -22,10 +22,10 @@ def expression(shape: Shape) -> Expression:
 
 @given(st.integers(1, 6), st.integers(3, 30), st.integers(0, 1000))
 def test_a_shape_has_the_depth_and_length_that_was_wanted(depth: int, length: int, seed: int) -> None:
-    if SAMPLER.possible(depth, length):
-        found = expression(SAMPLER.draw(depth, length, Random(seed)))
-        assert (found.depth, found.length) == (depth, length)
-        assert all(2 <= len(string) <= 5 for string in found.strings)
+    assume(SAMPLER.possible(depth, length))
+    found = expression(SAMPLER.draw(depth, length, Random(seed)))
+    assert (found.depth, found.length) == (depth, length)
+    assert all(2 <= len(string) <= 5 for string in found.strings)
 
 
 def test_what_no_source_can_be_is_not_possible() -> None:

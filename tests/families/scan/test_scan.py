@@ -30,6 +30,7 @@ from wug.views.family_views import items_of, parts_of
 from wug.views.parts import Figure
 
 ALL = sorted(commands())
+PHRASES = [command for command in ALL if len(parse(command).phrases) == 1]
 GENERATED = frozenset(ALL)
 TASKS = (
     "IN: jump OUT: I_JUMP\n"
@@ -111,11 +112,10 @@ def test_a_text_has_a_meaning_if_and_only_if_the_grammar_generates_it(text: str)
     assert (answer(text) != "") == (text in GENERATED)
 
 
-@given(st.sampled_from(ALL), st.sampled_from(ALL))
+@given(st.sampled_from(PHRASES), st.sampled_from(PHRASES))
 def test_the_meaning_of_a_conjunction_is_made_of_the_meanings_of_its_parts(first: str, second: str) -> None:
-    if len(parse(first).phrases) == len(parse(second).phrases) == 1:
-        assert answer(f"{first} and {second}") == f"{answer(first)} {answer(second)}"
-        assert answer(f"{first} after {second}") == f"{answer(second)} {answer(first)}"
+    assert answer(f"{first} and {second}") == f"{answer(first)} {answer(second)}"
+    assert answer(f"{first} after {second}") == f"{answer(second)} {answer(first)}"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,8 @@ def test_a_wrong_target_is_an_error_of_a_check_and_a_warning_of_a_run(tmp_path: 
     assert "means  I_TURN_LEFT I_JUMP" in said.out
     assert "1 of 2 targets are not the actions of their commands" in read_suite(path).notices[0]
     many = written(tmp_path, "IN: jump left OUT: I_JUMP\n" * 1_100)
-    assert len(scan.check(many, {})) == 1_100
+    said = wug("check", many)
+    assert "1,000 more like these" in said.out
     assert "1,100 of 1,100 targets" in read_suite(many).notices[0]
 
 

@@ -17,7 +17,7 @@ from wug.families.choices.suite import to_sample as to_sample
 from wug.families.choices.task_file import is_task, read_tasks
 from wug.files import checksum, head, shortened
 from wug.interfaces import Suite
-from wug.problems import Problem, ProblemList, capped, refuse_errors
+from wug.problems import Problem, ProblemList, refuse_errors
 from wug.record_tables import stem
 from wug.traits import FamilyTraits
 
@@ -73,7 +73,7 @@ def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     found = ProblemList.of(problems, lint(choices, settings), lint_repeated(choices))
     if not choices and not found:
         found.error("", "the file has no items")
-    return capped(found)
+    return found
 
 
 def read_back(suite: ChoicesSuite) -> list[str]:

@@ -16,7 +16,7 @@ from wug.families.morphology.suite import MorphologyOptions, MorphologySuite
 from wug.files import checksum, read_lines, read_text, shortened
 from wug.options import Option
 from wug.options import read as read_options
-from wug.problems import Problem, ProblemList, capped, refuse_errors
+from wug.problems import Problem, ProblemList, refuse_errors
 from wug.traits import FamilyTraits
 
 TRAITS = FamilyTraits(
@@ -100,7 +100,7 @@ def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     parsed, problems, _ = _parsed(path, read_options(OPTIONS, options, "morphology"))
     if not parsed.items and not problems:
         problems.error("", "there are no items in it")
-    return capped(problems)
+    return problems
 
 
 def read_back(suite: MorphologySuite) -> list[str]:

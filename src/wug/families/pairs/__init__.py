@@ -26,7 +26,7 @@ from wug.families.pairs.suite import PairsSuite
 from wug.files import checksum_of, read_lines, shortened
 from wug.interfaces import Suite
 from wug.outcomes import SuiteOutput
-from wug.problems import Problem, ProblemList, capped, refuse_errors
+from wug.problems import Problem, ProblemList, refuse_errors
 from wug.record_tables import stem
 from wug.traits import FamilyTraits
 
@@ -126,7 +126,8 @@ def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     except InputError as error:
         problems.error("people", str(error))
     aligned = _running_text(path, parsed.pairs)
-    return [*capped(problems), *([aligned] if isinstance(aligned, Problem) else [])]
+    problems += [aligned] if isinstance(aligned, Problem) else []
+    return problems
 
 
 def read_back(suite: PairsSuite) -> list[str]:

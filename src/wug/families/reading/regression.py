@@ -16,6 +16,7 @@ from wug.arrays import Floats, Indices
 from wug.distributions import beta_cdf, t_quantile
 from wug.errors import InputError
 from wug.families.reading.settings import Sigma
+from wug.stats import in_order_of_appearance
 
 MIN_ROWS_PER_COEFFICIENT = 10
 COLLINEAR = 1e-12
@@ -215,7 +216,5 @@ def shuffled(rows: int, folds: int, seed: int) -> Indices:
 
 def grouped(groups: Indices, folds: int) -> Indices:
     """Whole groups, in order of first appearance, cut like `contiguous`."""
-    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return contiguous(len(first), folds)[rank[inverse]]
+    numbers, first = in_order_of_appearance(groups)
+    return contiguous(len(first), folds)[numbers]

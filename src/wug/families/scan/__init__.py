@@ -12,7 +12,7 @@ from wug.families.scan.suite import ScanSuite, looks_like_tasks, read_suite, rea
 from wug.files import head as head_of
 from wug.options import Option
 from wug.options import read as read_options
-from wug.problems import Problem
+from wug.problems import Problem, ProblemList
 from wug.traits import FamilyTraits
 
 OPTIONS = (
@@ -49,10 +49,10 @@ def read(path: Path, options: Mapping[str, str]) -> list[ScanSuite]:
 
 def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every problem in a file, or in all SCAN files of a folder; every target is computed again."""
-    all_problems: list[Problem] = []
+    all_problems = ProblemList()
     for file in _files(path, _FILE) if path.is_dir() else [path]:
         lines, problems = read_tasks(file)
-        all_problems += problems + wrong_targets(lines, file)
+        all_problems = ProblemList.of(all_problems, problems, wrong_targets(lines, file))
     return all_problems
 
 

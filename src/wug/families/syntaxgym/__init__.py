@@ -17,7 +17,7 @@ from wug.families.syntaxgym.write import surprisals as surprisals
 from wug.families.syntaxgym.write import to_sample as to_sample
 from wug.families.syntaxgym.write import tsv as tsv
 from wug.files import write_text
-from wug.problems import Problem, ProblemList, capped
+from wug.problems import Problem, ProblemList
 from wug.record_tables import suffix_of
 from wug.traits import FamilyTraits
 
@@ -45,7 +45,7 @@ def check(path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Every error and warning about a suite file, errors first."""
     problems = ProblemList()
     inspect(path, choices(options), problems)
-    return capped(problems)
+    return problems
 
 
 def read_back(suite: SyntaxGymSuite) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from wug.errors import InputError, MissingExtra, ModelError
+from wug.errors import InputError, ModelError
 from wug.files import checksum
 from wug.models.decoding import outputs
 from wug.models.endpoint.answers import EchoFormat, ServerRequest, in_order, read_text
@@ -204,10 +204,6 @@ def load(spec: ModelSpec) -> Scorer | Generator:
     for option in ("bos",) if generates else GENERATING:
         if option in spec.options:
             raise InputError(f"option {option} is of no use {'with' if generates else 'without'} mode=generate")
-    try:
-        import httpx  # noqa: F401
-    except ImportError:
-        raise MissingExtra("an endpoint model", "endpoint") from None
     from wug.models.endpoint.client import Client, find_model, read_address
 
     settings = {"timeout": options["timeout"], "retries": options["retries"], "threads": options["concurrency"]}

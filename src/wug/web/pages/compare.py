@@ -323,7 +323,7 @@ def _ranking(request: Request) -> tuple[str, list[RankedResult]]:
         for summary in site_of(request).reader.overview()
         if summary.suite == suite and not summary.error and (headline := summary_headline(summary)) is not None
     ]
-    return suite, sorted(rows, key=lambda row: -row[1].value)
+    return suite, sorted(rows, key=lambda row: -row[1].goodness)
 
 
 def _ranking_figure(suite: str, rows: Sequence[RankedResult]) -> Figure:
