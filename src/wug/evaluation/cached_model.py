@@ -208,7 +208,7 @@ class CachedModel:
             names = by_position[selected].tolist()
             for positions, outputs in self.handle.stream(chunk):
                 values = self._codec.encode(outputs)
-                rows = [(names[position], value) for position, value in zip(positions, values, strict=True)]
+                rows = list(zip(map(names.__getitem__, positions), values, strict=True))
                 self._cache.write(self._key, self.id, rows)
                 self.computed += len(rows)
                 self._count(len(rows))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from hashlib import blake2b
-from itertools import chain, pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -61,15 +61,13 @@ class ScoreCodec:
 
     def decode(self, requests: Sequence[Request], values: Sequence[bytes]) -> Scores:
         """The scores, in columns."""
-        by_flag: dict[int, list[int]] = {}
-        for position, value in enumerate(values):
-            by_flag.setdefault(value[0], []).append(position)
-        parts = [_tokens(flag, [values[position] for position in some]) for flag, some in by_flag.items()]
-        if not parts:
+        if not values:
             return Scores.of([])
+        flags = np.fromiter((value[0] for value in values), np.uint8, len(values))
+        parts = [_tokens(flag, list(compress(values, flags == flag))) for flag in np.unique(flags).tolist()]
         joined = Scores.join(parts)
         if len(parts) > 1:
-            joined = joined.take(np.argsort(np.fromiter(chain.from_iterable(by_flag.values()), np.int64, len(values))))
+            joined = joined.take(np.argsort(np.argsort(flags, kind="stable")))
         return replace(joined, texts=texts_of(requests))
 
 

@@ -45,8 +45,12 @@ RATING_METRICS = (
     Metric("rating_good", "score", "neither", headline=False, meaning="mean rating of good sentences"),
     Metric("rating_bad", "score", "neither", headline=False, meaning="mean rating of bad sentences"),
 )
-CEILINGS = (
+RATERS = (
     Metric("raters", "count", "neither", headline=False, meaning="median number of raters per item or sentence"),
+    Metric("raters_min", "count", "neither", headline=False, meaning="smallest number of raters per item or sentence"),
+    Metric("raters_max", "count", "neither", headline=False, meaning="largest number of raters per item or sentence"),
+)
+CEILINGS = (
     Metric("split_half", "score", meaning="Spearman-Brown reliability of item means, from random halves of the raters"),
     Metric("noise_ceiling", "score", meaning="the correlation that a perfect model of the mean response could reach"),
 )
@@ -59,9 +63,9 @@ def score_people(path: Path, options: Mapping[str, str]) -> tuple[ScoredTable, s
     if data.counts:
         rows, metrics = list(_summary_rows(data)), tuple(replace(one, headline=True) for one in CHOICE_METRICS)
     elif data.rated:
-        rows, metrics = list(_rating_rows(data)), (*RATING_METRICS, *CEILINGS)
+        rows, metrics = list(_rating_rows(data)), (*RATING_METRICS, *RATERS, *CEILINGS)
     else:
-        rows, metrics = list(_choice_rows(data)), (*CHOICE_METRICS, *CEILINGS)
+        rows, metrics = list(_choice_rows(data)), (*CHOICE_METRICS, *RATERS, *CEILINGS)
     used = {row.metric for row in rows if not isinstance(row, Notice)}
     items = checksum_of([*(one.name for one in data.items), *(one.name for one in data.counts)])
     suite = ScoredTable(
@@ -233,9 +237,8 @@ def _mean_split_correlation(values: npt.NDArray[Any]) -> float | None:
 def _response_rows(data: PeopleData, cells: RaterMeans) -> Iterator[SuiteOutput]:
     """The number of raters per item, and items that nobody judged."""
     sizes = np.bincount(cells.cell_items)[np.unique(cells.cell_items)]
-    yield Estimate("raters", OVERALL, float(np.median(sizes)), len(sizes), method="none: a median of counts")
-    if sizes.min() < sizes.max():
-        yield Notice(f"between {sizes.min():,} and {sizes.max():,} raters per item")
+    for metric, value in (("raters", np.median(sizes)), ("raters_min", sizes.min()), ("raters_max", sizes.max())):
+        yield Estimate(metric, OVERALL, float(value), len(sizes))
     if without := len(data.items) - len(np.unique([one.item for one in data.responses])):
         yield Notice(f"{plural(without, 'item')} without responses left out")
     yield from map(Notice, cells.notices())

@@ -127,7 +127,7 @@ def _foreign_request(headers: Headers, site: Site) -> str:
     host, origin = headers.get("host", ""), headers.get("origin")
     if not _is_own_host(host, site):
         return f"This server does not accept the host name {host!r}. Open it at the address that wug view printed."
-    with suppress(ValueError):  # an origin that is no URL
+    with suppress(ValueError):  # the origin may not be a URL
         if origin is None or urlsplit(origin).netloc.lower() == host.lower():
             return ""
     return f"A page of {origin!r} sent this request. Only wug's own pages may."

@@ -163,14 +163,14 @@ def test_checking_names_every_fault_at_once(tmp_path: Path) -> None:
     found = check_file(path, "cogs")
     assert [(problem.level, problem.place) for problem in found] == [
         ("error", "line 2"),
-        ("warning", "line 3"),
         ("error", "line 4"),
         ("error", "line 5"),
-        ("warning", "line 5"),
         ("error", "line 5"),
+        ("warning", "line 3"),
+        ("warning", "line 5"),
         ("warning", "line 6"),
     ]
-    assert "the sentence is already on line 1" in found[1].message
+    assert "the sentence is already on line 1" in found[4].message
 
 
 def test_checking_a_good_file_or_folder_finds_nothing(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class PairsSuite(ItemSuite[Pair]):
         if any(pair.human is not None for pair in self.items):
             yield from outcomes.CORRELATIONS
         if self.people is not None:
-            yield from CEILINGS[1:]
+            yield from CEILINGS
         what = f"the grammatical {_scored(self.settings)} minus that of the other"
         for place, link in enumerate(self.settings.links if self.settings.target != TARGET_OF_FILE else ()):
             score = "logprob" if link == "sum" and place == 0 else "score"

@@ -211,10 +211,10 @@ def in_columns(*columns: tuple[str, str], clean: Callable[[str], str] = str.stri
 
     def read(record: Record, problems: ProblemList) -> list[RowPair]:
         pairs = []
-        for number, both in enumerate(columns):
-            if number and not any(plain(record.fields.get(column)) for column in both):
+        for number, (good_column, bad_column) in enumerate(columns):
+            if number and not (plain(record.fields.get(good_column)) or plain(record.fields.get(bad_column))):
                 continue
-            good, bad = text_of(record, both[0], problems), text_of(record, both[1], problems)
+            good, bad = text_of(record, good_column, problems), text_of(record, bad_column, problems)
             if good is not None and bad is not None:
                 pairs.append(RowPair(clean(good), clean(bad)))
         return pairs
