@@ -7,7 +7,6 @@ import contextlib
 import email.utils
 import json
 import math
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from case_selection import examples
 from command_line import refused, wug
 from fake_completions import OPENINGS, FakeServer, Rule, by_rule, echoed, listed, serving
 from timeouts import PATIENCE
-from wug.errors import InputError, MissingExtra, ModelError, UnknownName
+from wug.errors import InputError, ModelError, UnknownName
 from wug.evaluation.models import open_model
 from wug.models import endpoint
 from wug.models.endpoint import EndpointGenerator, EndpointScorer
@@ -526,12 +525,6 @@ def test_a_server_may_be_asked_from_within_an_event_loop() -> None:
     # In a separate thread: in this one a browser, opened by another test, may have left a loop that runs.
     with serving(openai) as server, ThreadPoolExecutor(1) as apart:
         assert apart.submit(lambda: asyncio.run(ask(scorer(server)))).result() == EXPECTED
-
-
-def test_without_httpx_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'wug\[endpoint\]'"):
-        scorer("http://localhost:1/v1")
 
 
 def no_logprobs(body: dict[str, Any]) -> Any:
