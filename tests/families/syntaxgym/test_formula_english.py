@@ -140,6 +140,17 @@ def test_a_denial_reads_naturally(source: str, sentence: str) -> None:
             "is less than the surprisal of region 3 in b",
         ),
         ("(1 < 2) = (3 < 4)", "1 is less than 2 exactly when 3 is less than 4"),
+        # Neither sum is an amount of surprisal, so 4 is not in bits.
+        (
+            "(1;%a%) / (2;%a%) + (2;%b%) > 4",
+            "the sum of (the surprisal of region 1 (subject) in a divided by the surprisal of region 2 (verb) in a) "
+            "and the surprisal of region 2 (verb) in b is greater than 4",
+        ),
+        (
+            "(1;%a%) + log((2;%a%)) > 4",
+            "the sum of the surprisal of region 1 (subject) in a and (the natural logarithm of the surprisal of "
+            "region 2 (verb) in a) is greater than 4",
+        ),
     ],
 )
 def test_functions_and_arithmetic_are_spelled_out(source: str, sentence: str) -> None:

@@ -208,13 +208,13 @@ def check(document: Mapping[str, Any], formulas: Sequence[str]) -> dict[str, Any
             {
                 "level": level,
                 "message": message.split("\n")[0],
-                "count": len(alike),
+                "count": len(same),
                 "places": [
                     {"place": problem.place, **_cell(problem, document["items"], items)}
-                    for problem in alike[:MAX_PLACES]
+                    for problem in same[:MAX_PLACES]
                 ],
             }
-            for (level, message), alike in groups.items()
+            for (level, message), same in groups.items()
         ],
     }
 
